@@ -257,7 +257,7 @@ impl<'r> Run<'r> {
         self.header.diagnosis.is_some() || self.header.plan.name == assay_spec::probe::NAME
     }
 
-    /// What I/O really goes to: every member but null and simulated targets.
+    /// What I/O really goes to: every member but null and simulated targets, and the places of hosts that did not begin.
     pub(crate) fn storage(self) -> impl Iterator<Item = &'r MemberFacts> {
         self.header.targets.iter().map(|t| &t.member).filter(|m| is_storage(m))
     }
@@ -278,9 +278,9 @@ impl<'r> StepCase<'r> {
     }
 }
 
-/// Whether a member stores anything at all.
+/// Whether a member stores anything at all. One that nobody has opened is known by nothing.
 fn is_storage(member: &MemberFacts) -> bool {
-    !matches!(member.kind, MemberKind::Null | MemberKind::Simulated)
+    *member != MemberFacts::default() && !matches!(member.kind, MemberKind::Null | MemberKind::Simulated)
 }
 
 /// `words` in a list: `a, b and c`.

@@ -518,8 +518,8 @@ impl Merge {
     fn merged_header(&self) -> RunHeader {
         let Placed { run, started_unix_ms, array, stated, setting, .. } = &self.placed;
         let headers = || self.hosts.iter().filter_map(|host| Some((host, host.header.as_ref()?)));
-        let usual = headers().map(|(_, header)| &header.targets).max_by_key(|targets| targets.len());
-        let targets = self.hosts.iter().flat_map(|host| targets_of(host, usual.map_or(&[], Vec::as_slice)));
+        let targets_each = headers().map(|(_, header)| header.targets.len()).max().unwrap_or(0);
+        let targets = self.hosts.iter().flat_map(|host| targets_of(host, targets_each));
         let hosts =
             headers().map(|(host, header)| FleetHost { name: host.name.clone(), facts: header.host.clone() });
         let hosts: Vec<FleetHost> = hosts.collect();
@@ -540,20 +540,15 @@ impl Merge {
 }
 
 /// The targets of a host, under names that tell hosts apart. Jobs count targets over all hosts, so one that never began
-/// has places too. Nobody knows what is there, and a rule would take a place without facts for a small file that is
-/// cached: it has those of the `usual` targets.
-fn targets_of(host: &HostState, usual: &[TargetFacts]) -> Vec<TargetFacts> {
+/// has places too, of which nothing is known.
+fn targets_of(host: &HostState, count: usize) -> Vec<TargetFacts> {
     let named = |target: &TargetFacts| TargetFacts {
         address: format!("{}:{}", host.name, target.address),
         member: target.member.clone(),
     };
     let known = host.header.iter().flat_map(|header| &header.targets).map(named);
-    let absent = |usual: &TargetFacts| TargetFacts {
-        address: format!("{}:", host.name),
-        member: usual.member.clone(),
-    };
-    let absent = usual.iter().skip(host.header.as_ref().map_or(0, |header| header.targets.len())).map(absent);
-    known.chain(absent).collect()
+    let absent = || TargetFacts { address: format!("{}:", host.name), member: Default::default() };
+    known.chain(std::iter::repeat_with(absent)).take(count).collect()
 }
 
 /// The hosts as one machine: what can be added is added, and what differs is of the first.

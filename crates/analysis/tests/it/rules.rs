@@ -2,8 +2,8 @@
 
 use assay_analysis::{DiskUse, Finding, OpSummary, Point, RunSummary, Severity, TimelineSample, findings};
 use assay_record::{
-    Agreed, Content, Failure, LunFacts, MemberEnd, MemberKind, Mismatch, NfsFacts, PathEnd, PathFacts,
-    PlaceSample, PlacedIo, RunHeader, Stamp, StepCpu, StepReason, Warning, WriteEnd,
+    Agreed, Content, Failure, LunFacts, MemberEnd, MemberFacts, MemberKind, Mismatch, NfsFacts, PathEnd,
+    PathFacts, PlaceSample, PlacedIo, RunHeader, Stamp, StepCpu, StepReason, TargetFacts, Warning, WriteEnd,
 };
 use assay_spec::Semantics;
 
@@ -377,6 +377,14 @@ fn the_page_cache_is_named_and_so_is_a_span_that_fits_in_it() {
     assert!(fires("cached", cached));
     assert!(!fires("cached", |_, _| {}));
     assert!(fires("small-span", cached));
+    let absent = |h: &mut RunHeader, _: &mut RunSummary| {
+        let place = TargetFacts { address: "b:".into(), member: MemberFacts::default() };
+        h.targets.push(place);
+    };
+    assert!(
+        !fires("cached", absent) && !fires("small-span", absent),
+        "a host that did not begin caches nothing"
+    );
     assert!(!fires("small-span", |h, _| h.targets[0].member.span_bytes = 1), "direct I/O has no cache here");
     for (span, expected) in [((16_u64 << 30) - 1, true), (16 << 30, false)] {
         let set = fires("small-span", |h, _| {

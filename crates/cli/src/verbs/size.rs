@@ -7,7 +7,7 @@ use assay_model::array::{Array, to_toml};
 use assay_record::RunHeader;
 use assay_sizing::{LatencyLimit, Measured, MeasuredError, Precision, Prices, Question};
 use assay_spec::without_secret;
-use assay_store::{RunFilter, RunSlice, target_key};
+use assay_store::{RunFilter, RunSlice, Store, target_key};
 
 use crate::args::SizeArgs;
 use crate::exit::{Exit, Failed};
@@ -74,9 +74,7 @@ fn answer_of(question: &Question, stored: &Stored) -> anyhow::Result<Measured> {
 /// Returns the answer of a run, or of the newest run on a target that has a load curve.
 fn newest_curve(args: &SizeArgs, question: &Question, against: &str) -> anyhow::Result<Measured> {
     let store = existing_store(&args.store)?;
-    let filter = RunFilter { on_target: Some(target_key(against)), ..RunFilter::default() };
-    let rows = store.rows(&filter, RunSlice::ALL)?.into_iter();
-    let on_target: Vec<String> = rows.filter(|row| !row.is_running).map(|row| row.run).collect();
+    let on_target = runs_on(&store, against)?;
     if on_target.is_empty() {
         return answer_of(question, &Stored::read(&store, against)?);
     }
@@ -97,6 +95,19 @@ fn newest_curve(args: &SizeArgs, question: &Question, against: &str) -> anyhow::
         "none of the {} runs on {shown} has a load curve; measure one with assay curve {shown}",
         on_target.len()
     )
+}
+
+/// Returns the runs on a target that have ended, the newest first.
+fn runs_on(store: &Store, target: &str) -> anyhow::Result<Vec<String>> {
+    let wanted = target_key(target);
+    let filter = RunFilter { on_target: Some(wanted.clone()), ..RunFilter::default() };
+    let mut rows = store.rows(&filter, RunSlice::ALL)?;
+    if rows.is_empty() {
+        // A store may know them by a path that leads to the same place only now.
+        rows = store.runs()?;
+        rows.retain(|row| row.targets.iter().any(|target| target_key(target) == wanted));
+    }
+    Ok(rows.into_iter().filter(|row| !row.is_running).map(|row| row.run).collect())
 }
 
 /// Whether a test of a run sweeps the rate of an open loop.

@@ -38,7 +38,7 @@ fn a_curve_is_a_run_like_any_other() {
 fn a_sweep_of_queue_depths_has_its_knee() {
     let story = Story::new();
     let shown = story.assay(&["curve", "null:", "--qd", "--run", "100ms"]).ends(DONE);
-    shown.says(&["rate over queue depth"]);
+    let shown = shown.says(&["rate over queue depth"]);
     // A host that is busy for a part of these steps leaves no knee, and the curve says so.
     if !shown.out.contains("UNRELIABLE: QD") {
         shown.says(&["Knee: QD"]);
