@@ -257,7 +257,7 @@ impl<'r> Run<'r> {
         self.header.diagnosis.is_some() || self.header.plan.name == assay_spec::probe::NAME
     }
 
-    /// What I/O really goes to: every member but null and simulated targets, and the places of hosts that did not begin.
+    /// What I/O really goes to: every member but null and simulated targets, and places of hosts that did not begin.
     pub(crate) fn storage(self) -> impl Iterator<Item = &'r MemberFacts> {
         self.header.targets.iter().map(|t| &t.member).filter(|m| is_storage(m))
     }

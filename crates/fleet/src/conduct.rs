@@ -111,7 +111,7 @@ impl Conductor {
             Watch::begin(bus.clone(), placed.run.clone(), &placed.hosts)
         };
         let mut merge = Merge::new(placed)?;
-        // Nobody has begun as far as it knows: it is told with the header.
+        // Nobody has begun as far as it knows: it is informed with the header.
         claim.warning().map(|warning| merge.note(Noted::Warning(warning)));
         Ok(Self {
             bus,

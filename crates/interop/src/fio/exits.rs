@@ -111,8 +111,8 @@ fn whom(known: &[Known<'_>], index: usize, job: &FioJob, group: &Group<'_>) -> R
         (false, 1, 1) => Ok(None),
         (false, 1, _) => Ok(Some(Ends::Job)),
         _ if group.iter().any(|(other, _)| known[*other].lines.command != own.lines.command) => {
-            let says = "exitall: it ends the jobs of its own fio command, and not those of another that runs beside it, \
-                        which is not supported; convert each command alone";
+            let says = "exitall: it ends the jobs of its own fio command, and not those of another that runs beside \
+                        it, which is not supported; convert each command alone";
             Err(Note::new(job.line, says))
         }
         _ => {
