@@ -10,6 +10,9 @@ use crate::figures::{time, whole};
 use crate::finding::{Evidence, Severity};
 use crate::summary::{JobSummary, WINDOW_MIN_S};
 
+/// Bytes that carry one stamp.
+const UNIT_BYTES: u64 = 512;
+
 /// A target that completes less than this share of the I/Os that were due does not sustain the rate.
 const ACHIEVED_MIN: f64 = 0.99;
 
@@ -88,7 +91,9 @@ pub(super) fn mismatch(case: StepCase<'_>) -> Option<Fired> {
             late_copies(case.step.late_blocks),
         ),
         evidence: vec![Evidence::new("wrong blocks", count as f64, "")],
-        next: if first.is_none() || case.step.mismatches.iter().any(|m| !may_be_anothers(m)) {
+        next: if first.is_none()
+            || !case.step.mismatches.iter().all(|m| may_be_anothers(m, &case.step.mismatches))
+        {
             "Do not store data on this system. Check its log, memory, controller and cables, then verify again."
         } else {
             "Find out whether anything else wrote to, trimmed, shortened or replaced the target during the run. If \
@@ -99,13 +104,17 @@ pub(super) fn mismatch(case: StepCase<'_>) -> Option<Fired> {
     })
 }
 
-/// True where what was found may have been written by another program or another run since: no stamp at all, or one of
-/// another run at its right place, but for a fill, which was before this run.
-fn may_be_anothers(wrong: &Mismatch) -> bool {
-    wrong.found.is_none_or(|found| {
-        let is_later = found.run != wrong.expected.run && found.sequence != Stamp::FILL;
-        is_later && found.offset_bytes == wrong.offset_bytes
-    })
+/// True where what was found may have been written by another program or another run since: no stamp at all; the right
+/// stamp before damaged data, where a block without one follows, as a write that begins within a block leaves them; or
+/// the stamp of another run at its right place, but for a fill, which was before this run.
+fn may_be_anothers(wrong: &Mismatch, all: &[Mismatch]) -> bool {
+    let Some(found) = wrong.found else { return true };
+    if found == wrong.expected {
+        let next = (&wrong.member, wrong.offset_bytes + UNIT_BYTES);
+        return all.iter().any(|m| m.found.is_none() && (&m.member, m.offset_bytes) == next);
+    }
+    let is_later = found.run != wrong.expected.run && found.sequence != Stamp::FILL;
+    is_later && found.offset_bytes == wrong.offset_bytes
 }
 
 fn late_copies(blocks: u64) -> String {

@@ -696,7 +696,16 @@ fn blocks_without_a_stamp_may_be_another_program_s_and_the_finding_says_so() {
         let finding = found("mismatch", &header, &summary).unwrap();
         assert!(finding.next.starts_with("Do not store data on this system"), "{}", finding.next);
     }
-    summary.steps[0].mismatches[2] = wrong(stamp(1), Some(stamp(1)));
+    // The right stamp before damaged data: by a write that began within the block and went on into the next one, or
+    // where the next one is as it was, by none that is known.
+    let damaged = |offset_bytes| {
+        let of = Stamp { offset_bytes, ..stamp(1) };
+        Mismatch { offset_bytes, ..wrong(of, Some(of)) }
+    };
+    summary.steps[0].mismatches[2] = damaged(0);
+    let finding = found("mismatch", &header, &summary).unwrap();
+    assert!(finding.next.starts_with("Find out whether anything else wrote"), "{}", finding.next);
+    summary.steps[0].mismatches[2] = damaged(4096);
     let finding = found("mismatch", &header, &summary).unwrap();
     assert!(finding.next.starts_with("Do not store data on this system"), "{}", finding.next);
 }
