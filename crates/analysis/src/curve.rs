@@ -7,6 +7,7 @@ use assay_record::{RunHeader, StepId};
 use assay_spec::{Job, Pacing, Step, Test};
 use serde::Serialize;
 
+use crate::places::is_random;
 use crate::summary::{RunSummary, StepSummary};
 
 /// Fewer points than this are no curve.
@@ -106,7 +107,7 @@ pub struct DepthPoint {
 
 impl DepthCurve {
     /// Three points of random I/Os of which the second is far below the first and the third far above it, in the order
-    /// of the depth: target or host was slower for a while, so that no depth is known to be the knee.
+    /// of the depth: something was slower for a while, which may be Assay, so that no depth is known to be the knee.
     #[must_use]
     pub fn dip(&self) -> Option<[&DepthPoint; 3]> {
         let highest = |of: &'_ [DepthPoint]| (0..of.len()).max_by(|a, b| of[*a].iops.total_cmp(&of[*b].iops));
@@ -221,12 +222,8 @@ fn depth_curve(summary: &RunSummary, index: usize, test: &Test) -> Option<DepthC
     let power = |point: &DepthPoint| point.iops / point.mean_us.max(f64::MIN_POSITIVE);
     let best = points.iter().enumerate().max_by(|a, b| power(a.1).total_cmp(&power(b.1)));
     let knee = best.map(|(index, _)| index)?;
-    let is_random = test.steps.iter().flat_map(|step| &step.jobs).all(has_random_positions);
+    let is_random = test.steps.iter().flat_map(|step| &step.jobs).all(is_random);
     Some(DepthCurve { test: test.name.clone(), points, knee, is_random })
-}
-
-fn has_random_positions(job: &Job) -> bool {
-    job.mix.iter().all(|access| access.random == 100.0)
 }
 
 fn depth_point(step: &StepSummary) -> Option<DepthPoint> {

@@ -50,7 +50,7 @@ fn plan_of(header: &RunHeader, id: StepId) -> Option<&Step> {
 }
 
 /// Whether each I/O is as likely at any place as at any other: what comes next then says nothing of the place.
-fn is_random(job: &Job) -> bool {
+pub(crate) fn is_random(job: &Job) -> bool {
     let is_anywhere = |line: &Access| {
         line.random >= 100.0 && line.sequence <= 1 && line.distribution.is_uniform() && !line.once
     };

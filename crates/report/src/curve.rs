@@ -260,8 +260,8 @@ fn saturation_words(curve: &LoadCurve) -> String {
 pub(crate) fn depth_words(curve: &DepthCurve, detail: Detail) -> Vec<String> {
     if let Some([before, low, after]) = curve.dip() {
         return vec![format!(
-            "UNRELIABLE: QD {} gave {} IOPS, less than QD {} with {}, and QD {} gave {}: target or host was slower for \
-             a while. Rerun when nothing else runs, each step longer (--set run=60s).",
+            "UNRELIABLE: QD {} gave {} IOPS, less than QD {} with {}, and QD {} gave {}: for a while the target, this \
+             host or Assay on it was slower. Rerun when nothing else runs, each step longer (--set run=60s).",
             low.asked,
             whole(low.iops),
             before.asked,
