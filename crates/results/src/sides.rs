@@ -84,8 +84,7 @@ fn in_short(store: &Reader, row: &RunRow) -> Option<ResultSet> {
 /// # Errors
 /// Where the store, or one of them, cannot be read.
 pub fn labelled(store: &Reader, label: &str) -> Result<Option<Side>, ReadError> {
-    let filter = RunFilter { on_label: Some(label.to_owned()), ..RunFilter::default() };
-    let mut rows = store.rows(&filter, RunSlice::ALL)?;
+    let mut rows = store.labelled(label)?;
     rows.retain(|row| row.status == Some(Outcome::Done));
     let Some(first) = rows.first() else { return Ok(None) };
     let is_of = |row: &&RunRow| row.name == first.name && row.targets == first.targets;

@@ -417,10 +417,14 @@ impl Reader {
         find::find(runs, name).map_err(|source| StoreError::Find { path: self.address().clone(), source })
     }
 
+    /// Returns the runs of exactly that label, the newest first.
+    pub fn labelled(&self, label: &str) -> Result<Vec<RunRow>, StoreError> {
+        self.rows(&RunFilter { on_label: Some(label.to_owned()), ..RunFilter::default() }, RunSlice::ALL)
+    }
+
     /// Returns the runs that `name` may stand for: those of that label, else those of which it is a part of the id.
     fn called(&self, name: &str) -> Result<Vec<RunRow>, StoreError> {
-        let of_label = RunFilter { on_label: Some(name.to_owned()), ..RunFilter::default() };
-        let labelled = self.rows(&of_label, RunSlice::ALL)?;
+        let labelled = self.labelled(name)?;
         if !labelled.is_empty() {
             return Ok(labelled);
         }

@@ -7,7 +7,7 @@ use assay_analysis::compare::Gate;
 use assay_record::RunHeader;
 use assay_report::held::Held;
 use assay_results::baseline_of;
-use assay_store::{Baseline, BaselineOf, RunFilter, RunRow, RunSlice, Store, target_key};
+use assay_store::{Baseline, BaselineOf, RunRow, Store, target_key};
 use serde_json::json;
 
 use crate::args::{BaselineArgs, BaselineVerb};
@@ -63,7 +63,7 @@ fn reference(of: &BaselineOf) -> String {
 }
 
 fn set(store: &Store, name: &str, target: Option<&str>) -> anyhow::Result<()> {
-    let labelled = labelled(store, name)?;
+    let labelled = store.labelled(name)?;
     let (rows, of) = if labelled.is_empty() {
         let row = store.row(&store.find(name)?)?;
         let of = BaselineOf::Run(row.run.clone());
@@ -83,12 +83,6 @@ fn set(store: &Store, name: &str, target: Option<&str>) -> anyhow::Result<()> {
     let reference = reference(&baseline.of);
     note!("later runs of {} on {} are compared with {reference}", baseline.plan, baseline.address);
     Ok(())
-}
-
-/// Returns the runs of exactly that label.
-fn labelled(store: &Store, label: &str) -> anyhow::Result<Vec<RunRow>> {
-    let filter = RunFilter { on_label: Some(label.to_owned()), ..RunFilter::default() };
-    Ok(store.rows(&filter, RunSlice::ALL)?)
 }
 
 /// A baseline is of one plan, and has results.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use assay_analysis::compare::{ResultSet, Side, Source, compare_with};
 use assay_report::reading;
-use assay_store::{RunFilter, RunSlice, Store};
+use assay_store::Store;
 use assay_target::input::{Input, read_text};
 
 use crate::args::CompareArgs;
@@ -111,9 +111,7 @@ fn readings_of(store: &anyhow::Result<Store>, name: &str) -> anyhow::Result<Foun
         return Ok(Found { label, readings: vec![reading] });
     }
     let store = store.as_ref().map_err(|error| anyhow::anyhow!("{error:#}"))?;
-    let filter = RunFilter { on_label: Some(name.to_owned()), ..RunFilter::default() };
-    let rows = store.rows(&filter, RunSlice::ALL)?.into_iter();
-    let labelled: Vec<String> = rows.map(|row| row.run).collect();
+    let labelled: Vec<String> = store.labelled(name)?.into_iter().map(|row| row.run).collect();
     let runs = if labelled.is_empty() { vec![store.find(name)?] } else { labelled };
     let mut found = Found { label: None, readings: Vec::new() };
     for run in &runs {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use assay_results::{read_held, summary_of};
-use assay_store::{RunFilter, RunSlice, Store};
+use assay_store::Store;
 
 use crate::args::StoreArgs;
 use crate::output::terminal::note;
@@ -49,8 +49,6 @@ fn said(stored: Stored) -> Stored {
 
 /// Returns the repetitions that a label stands for; `None` where it stands for one run, or is no label.
 pub(crate) fn labelled(store: &Store, name: &str) -> anyhow::Result<Vec<String>> {
-    let filter = RunFilter { on_label: Some(name.to_owned()), ..RunFilter::default() };
-    let rows = store.rows(&filter, RunSlice::ALL)?;
     // Repetitions are read in the order in which they were made.
-    Ok(rows.into_iter().rev().filter(|row| !row.is_running).map(|row| row.run).collect())
+    Ok(store.labelled(name)?.into_iter().rev().filter(|row| !row.is_running).map(|row| row.run).collect())
 }
