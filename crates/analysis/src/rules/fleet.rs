@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::{HostFacts, RunHeader};
+use assay_record::{HostFacts, MemberFacts, RunHeader};
 use assay_spec::units::Bytes;
 use assay_spec::{Job, Pacing};
 
@@ -135,9 +135,14 @@ pub(super) fn unlike_hosts(run: Run<'_>) -> Option<Fired> {
     .into_iter()
     .flatten()
     .collect();
-    differ.extend(difference("size of the target", spans(run.header).into_iter()));
-    let path = |of: fn(&assay_record::InterfaceFacts) -> String| mtus(run.header, of);
-    differ.extend(difference("MTU", path(|interface| interface.mtu_bytes.to_string()).into_iter()));
+    // A cache holds more of a smaller one.
+    let span = |of: &MemberFacts| (of.span_bytes > 0).then(|| Bytes(of.span_bytes).to_string());
+    let mtu = |of: &MemberFacts| {
+        let interface = of.paths().iter().find_map(|path| path.net.as_ref()?.interface.as_ref());
+        interface.map(|interface| interface.mtu_bytes.to_string())
+    };
+    differ.extend(difference("size of the target", of_targets(run.header, span).into_iter()));
+    differ.extend(difference("MTU", of_targets(run.header, mtu).into_iter()));
     (!differ.is_empty()).then(|| Fired {
         severity: Severity::Info,
         says: format!("The hosts are not alike: {}.", differ.join("; ")),
@@ -147,24 +152,12 @@ pub(super) fn unlike_hosts(run: Run<'_>) -> Option<Fired> {
     })
 }
 
-/// What is used of each host's first target: a cache holds more of a smaller one.
-fn spans(header: &RunHeader) -> Vec<(&str, String)> {
-    let mut known: BTreeMap<&str, String> = BTreeMap::new();
-    for target in header.targets.iter().filter(|target| target.member.span_bytes > 0) {
-        let Some((host, _)) = target.address.split_once(':') else { continue };
-        known.entry(host).or_insert_with(|| Bytes(target.member.span_bytes).to_string());
-    }
-    known.into_iter().collect()
-}
-
-/// A fact of the interface that leads to each host's first target over a network.
-fn mtus(header: &RunHeader, of: fn(&assay_record::InterfaceFacts) -> String) -> Vec<(&str, String)> {
+/// A fact of the first target of each host that has it.
+fn of_targets(header: &RunHeader, fact: impl Fn(&MemberFacts) -> Option<String>) -> Vec<(&str, String)> {
     let mut known: BTreeMap<&str, String> = BTreeMap::new();
     for target in &header.targets {
-        let Some((host, _)) = target.address.split_once(':') else { continue };
-        let interface = target.member.paths().iter().find_map(|path| path.net.as_ref()?.interface.as_ref());
-        if let Some(interface) = interface {
-            known.entry(host).or_insert_with(|| of(interface));
+        if let (Some((host, _)), Some(fact)) = (target.address.split_once(':'), fact(&target.member)) {
+            known.entry(host).or_insert(fact);
         }
     }
     known.into_iter().collect()

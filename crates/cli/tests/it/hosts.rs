@@ -1,6 +1,7 @@
 //! Agents on a real nats-server, as their users see them.
 
 use std::io::{BufRead as _, BufReader};
+use std::process::ChildStderr;
 
 use assay_testkit::nats;
 use nix::sys::signal::{Signal, kill};
@@ -47,6 +48,17 @@ fn agent(story: &Story, url: &str, name: &str) -> Running {
     agent
 }
 
+/// What a run says, from its first step on.
+fn begun(run: &mut Running) -> BufReader<ChildStderr> {
+    let mut said = BufReader::new(run.child().stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("step") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "the run has ended");
+    }
+    said
+}
+
 const READS: &str = "[[test]]\nname = \"reads\"\naccess = [{ size = \"4KiB\" }]\nrun = \"1s\"\n";
 
 #[test]
@@ -86,12 +98,7 @@ fn a_host_whose_agent_was_killed_is_named_and_the_others_go_on() {
     let mut b = agent(&story, &url, "b");
     story.write("p.toml", READS.replace("1s", "3s"));
     let mut run = story.start(&["run", "p.toml", "null:", "--hosts", "all", "--nats", &url]);
-    let mut said = BufReader::new(run.child().stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.contains("step") {
-        line.clear();
-        assert!(said.read_line(&mut line).unwrap() > 0, "the run has ended");
-    }
+    let _said = begun(&mut run);
     b.child().kill().unwrap();
     b.child().wait().unwrap();
     let _again = agent(&story, &url, "b");
@@ -110,12 +117,7 @@ fn a_run_over_hosts_that_was_stopped_is_not_said_to_be_resumed() {
     let _a = agent(&story, &url, "a");
     story.write("p.toml", READS.replace("1s", "1h"));
     let mut run = story.start(&["run", "p.toml", "null:", "--hosts", "all", "--nats", &url]);
-    let mut said = BufReader::new(run.child().stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.contains("step") {
-        line.clear();
-        assert!(said.read_line(&mut line).unwrap() > 0, "the run has ended");
-    }
+    let mut said = begun(&mut run);
     while story.assay(&["runs", "--json"]).out.trim() == "[]" {}
     kill(Pid::from_raw(i32::try_from(run.child().id()).unwrap()), Signal::SIGINT).unwrap();
     let mut rest = String::new();
