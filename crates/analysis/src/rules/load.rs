@@ -10,9 +10,6 @@ use crate::figures::{time, whole};
 use crate::finding::{Evidence, Severity};
 use crate::summary::{JobSummary, WINDOW_MIN_S};
 
-/// Bytes that carry one stamp.
-const UNIT_BYTES: u64 = 512;
-
 /// A target that completes less than this share of the I/Os that were due does not sustain the rate.
 const ACHIEVED_MIN: f64 = 0.99;
 
@@ -105,16 +102,17 @@ pub(super) fn mismatch(case: StepCase<'_>) -> Option<Fired> {
 }
 
 /// True where what was found may have been written by another program or another run since: no stamp at all; the right
-/// stamp before damaged data, where a block without one follows, as a write that begins within a block leaves them; or
-/// the stamp of another run at its right place, but for a fill, which was before this run.
+/// stamp before damaged data, where other blocks of the target have none, as a write that begins within a block leaves
+/// them; or the stamp of another run at its right place, but for a fill, which was before this run.
 fn may_be_anothers(wrong: &Mismatch, all: &[Mismatch]) -> bool {
     let Some(found) = wrong.found else { return true };
-    if found == wrong.expected {
-        let next = (&wrong.member, wrong.offset_bytes + UNIT_BYTES);
-        return all.iter().any(|m| m.found.is_none() && (&m.member, m.offset_bytes) == next);
+    if found.offset_bytes != wrong.offset_bytes {
+        return false;
     }
-    let is_later = found.run != wrong.expected.run && found.sequence != Stamp::FILL;
-    is_later && found.offset_bytes == wrong.offset_bytes
+    if (found.run, found.sequence) == (wrong.expected.run, wrong.expected.sequence) {
+        return all.iter().any(|m| m.found.is_none() && m.member == wrong.member);
+    }
+    found.run != wrong.expected.run && found.sequence != Stamp::FILL
 }
 
 fn late_copies(blocks: u64) -> String {

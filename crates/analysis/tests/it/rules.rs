@@ -691,21 +691,21 @@ fn blocks_without_a_stamp_may_be_another_program_s_and_the_finding_says_so() {
     summary.steps[0].mismatches.push(wrong(stamp(1), Some(stamp(2))));
     let finding = found("mismatch", &header, &summary).unwrap();
     assert!(finding.next.starts_with("Find out whether anything else wrote"), "{}", finding.next);
-    for storages in [Stamp { sequence: 0, ..stamp(2) }, Stamp { offset_bytes: 1024, ..stamp(2) }, stamp(1)] {
+    for storages in [Stamp { sequence: 0, ..stamp(2) }, Stamp { offset_bytes: 1024, ..stamp(2) }] {
         summary.steps[0].mismatches[2].found = Some(storages);
         let finding = found("mismatch", &header, &summary).unwrap();
         assert!(finding.next.starts_with("Do not store data on this system"), "{}", finding.next);
     }
-    // The right stamp before damaged data: by a write that began within the block and went on into the next one, or
-    // where the next one is as it was, by none that is known.
-    let damaged = |offset_bytes| {
-        let of = Stamp { offset_bytes, ..stamp(1) };
-        Mismatch { offset_bytes, ..wrong(of, Some(of)) }
-    };
-    summary.steps[0].mismatches[2] = damaged(0);
+    // The right stamp before damaged data: a write that begins within a block leaves it, and blocks without one behind.
+    let damaged = wrong(stamp(1), Some(Stamp { checksum: 7, ..stamp(1) }));
+    summary.steps[0].mismatches[2] = damaged.clone();
     let finding = found("mismatch", &header, &summary).unwrap();
     assert!(finding.next.starts_with("Find out whether anything else wrote"), "{}", finding.next);
-    summary.steps[0].mismatches[2] = damaged(4096);
+    // Without such blocks on that target nothing shows that somebody else wrote.
+    summary.steps[0].mismatches[2].member = "n".into();
+    let finding = found("mismatch", &header, &summary).unwrap();
+    assert!(finding.next.starts_with("Do not store data on this system"), "{}", finding.next);
+    summary.steps[0].mismatches = vec![damaged];
     let finding = found("mismatch", &header, &summary).unwrap();
     assert!(finding.next.starts_with("Do not store data on this system"), "{}", finding.next);
 }
