@@ -324,7 +324,8 @@ impl Collector {
             outstanding_effective: span.mean(jobs.iter().map(|j| j.outstanding_effective)),
             outstanding_asked: asked(&span, &jobs),
             cpu: cpu(state),
-            errors: total.errors,
+            errors: errors(&total, &jobs, end),
+            outside_errors: end.map_or(0, |e| e.outside_errors),
             total,
             jobs,
             failures: end.map(|e| e.failures.clone()).unwrap_or_default(),
@@ -543,6 +544,14 @@ fn points(state: &StepState, steady: Option<&SteadyState>) -> Vec<crate::series:
         points.retain(|point| point.t_s > from + 1e-6 && point.t_s <= to + 1e-6);
     }
     points
+}
+
+/// Every I/O and flush of the step that failed, in the measured window or not. Records of earlier versions have the
+/// first ones outside the window, and not their number.
+fn errors(total: &OpSummary, jobs: &[JobSummary], end: Option<&StepEnd>) -> u64 {
+    let flushes: u64 = jobs.iter().filter_map(|job| job.flush.as_ref()).map(|flush| flush.errors).sum();
+    let (outside, kept) = end.map_or((0, 0), |end| (end.outside_errors, end.failures.len() as u64));
+    (total.errors + flushes + outside).max(kept)
 }
 
 /// Why a step that began has no result. What ended by itself, however fast, is one.

@@ -34,7 +34,7 @@ mod share;
 mod steps;
 mod target;
 
-use assay_record::{MemberFacts, MemberKind, RunHeader, StepId};
+use assay_record::{MemberFacts, MemberKind, RunHeader, StepId, StepReason};
 use assay_spec::{Job, Step};
 
 use crate::case::Case;
@@ -243,7 +243,8 @@ pub fn step_name(step: &StepSummary) -> String {
 impl<'r> Run<'r> {
     /// `None` for a step that was left out, or that measured nothing but errors.
     pub(crate) fn case(self, step: &'r StepSummary) -> Option<StepCase<'r>> {
-        let has_faults = step.errors > 0 || step.mismatch_count > 0;
+        let is_lost = matches!(step.reason, Some(StepReason::TargetLost(_)));
+        let has_faults = step.errors > 0 || step.mismatch_count > 0 || is_lost;
         if step.skipped.is_some() || (step.unmeasured.is_some() && !has_faults) {
             return None;
         }

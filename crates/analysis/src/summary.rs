@@ -108,8 +108,10 @@ pub struct StepSummary {
     pub outstanding_asked: u64,
     /// CPU over the measured window.
     pub cpu: Cpu,
-    /// I/Os that failed.
+    /// I/Os and flushes that failed, outside the measured window too.
     pub errors: u64,
+    /// Those of them that failed in the warm-up, or after the window had closed; 0 for records of earlier versions.
+    pub outside_errors: u64,
     /// The first of them.
     pub failures: Vec<Failure>,
     /// The first wrong blocks.

@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use assay_host::Sampler;
-use assay_record::{Outcome, RunEvent, RunHeader, StepId, StepReason, Warning};
+use assay_record::{JobEnd, Outcome, RunEvent, RunHeader, StepCpu, StepEnd, StepId, StepReason, Warning};
 use assay_spec::Plan;
 use assay_target::{AnyTarget, OpenError, OpenRequest, Target};
 
@@ -113,6 +113,13 @@ struct Run<'r> {
     start: CommonStart,
 }
 
+/// Returns the end of a step whose targets could not be opened.
+fn not_opened(context: &StepContext<'_>, error: &RunError) -> StepEnd {
+    let jobs =
+        context.step.jobs.iter().map(|_| JobEnd { measured_ns: 0, due: None, full_ns: None }).collect();
+    StepEnd::new(context.id, StepReason::TargetLost(error.to_string()), jobs, StepCpu::default())
+}
+
 fn run_steps<T: Target>(
     run: &Run<'_>,
     opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
@@ -152,7 +159,14 @@ fn run_steps<T: Target>(
             cpus,
             start,
         };
-        let end = run_step(&context, opener, emitter)?;
+        let end = match run_step(&context, opener, emitter) {
+            // The record has to say why the step has no result.
+            Err(error @ RunError::Open { .. }) => {
+                emitter.emit(RunEvent::StepEnded(Box::new(not_opened(&context, &error))))?;
+                return Err(error);
+            }
+            end => end?,
+        };
         let reason = end.reason.clone();
         emitter.emit(RunEvent::StepEnded(Box::new(end)))?;
         match reason {

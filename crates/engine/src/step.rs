@@ -531,6 +531,7 @@ fn step_end(
     end.moments = control.start.opened_ns().map(|load_ns| StepMoments { load_ns, first_io_ns, window_ns });
     for worker in ends {
         end.failures.extend(worker.failures);
+        end.outside_errors += worker.outside_count;
         end.mismatches.extend(worker.mismatches);
         end.mismatch_count += worker.mismatch_count;
         end.moved_writes += worker.moved_count;

@@ -7,9 +7,14 @@ use assay_target::OpKind;
 
 use crate::flights::{Flight, Role};
 
+/// "Operation not permitted".
+const EPERM: i32 = 1;
+
 /// Failed I/Os and wrong data of one worker.
 pub(crate) struct Trouble {
     pub(crate) failures: Vec<Failure>,
+    /// Failed I/Os and flushes outside the measured window.
+    pub(crate) outside_count: u64,
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) mismatch_count: u64,
     /// Writes of which the target may execute another copy later.
@@ -22,6 +27,7 @@ impl Trouble {
     pub(crate) fn new() -> Self {
         Self {
             failures: Vec::with_capacity(StepEnd::KEPT),
+            outside_count: 0,
             mismatches: Vec::with_capacity(StepEnd::KEPT),
             mismatch_count: 0,
             moved_count: 0,
@@ -39,7 +45,7 @@ impl Trouble {
             Some(errno) if flight.role == Role::Flush => {
                 format!("flush: {}", io::Error::from_raw_os_error(errno))
             }
-            Some(errno) => io::Error::from_raw_os_error(errno).to_string(),
+            Some(errno) => sentence(errno, flight.kind, member),
             // The kernel ends a device that was pulled at offset 0, and reads beyond an end move nothing.
             None if moved == 0 => format!(
                 "moved 0 of {} bytes: the device is gone, or the target ends before this offset",
@@ -56,5 +62,31 @@ impl Trouble {
             errno: errno.unwrap_or(0),
             says,
         });
+    }
+}
+
+/// What the system says of a failed I/O, and what it means where that is not plain.
+fn sentence(errno: i32, kind: OpKind, member: &str) -> String {
+    let says = io::Error::from_raw_os_error(errno).to_string();
+    // A driver does that to a disk that fails, and `blockdev --setro` to one that is open for writing.
+    let is_local_write = kind != OpKind::Read && !member.contains("://");
+    match errno == EPERM && is_local_write {
+        true => format!("{says}: the kernel answers so for a device that has become read-only"),
+        false => says,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "Operation not permitted" was all that was said of a disk that had become read-only.
+    #[test]
+    fn a_write_that_is_not_permitted_is_explained() {
+        let is_explained = |errno, kind, member| sentence(errno, kind, member).contains("become read-only");
+        assert!(is_explained(EPERM, OpKind::Write, "/dev/sdb"));
+        assert!(!is_explained(EPERM, OpKind::Read, "/dev/sdb"));
+        assert!(!is_explained(EPERM, OpKind::Write, "nfs://nas/v/t.dat"));
+        assert!(!is_explained(5, OpKind::Write, "/dev/sdb"));
     }
 }

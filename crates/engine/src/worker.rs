@@ -78,6 +78,7 @@ pub(crate) struct WorkerEnd {
     /// Time in which I/Os with a rate were due and had no slot, ns.
     pub(crate) full_ns: u64,
     pub(crate) failures: Vec<Failure>,
+    pub(crate) outside_count: u64,
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) mismatch_count: u64,
     pub(crate) moved_count: u64,
@@ -651,6 +652,8 @@ impl<'s, T: Target> Worker<'s, T> {
                 }
             }
             self.window.last_ns = self.setup.control.clock.now_ns();
+        } else {
+            self.trouble.outside_count += 1;
         }
         self.setup.control.count_error();
         if flight.kind == OpKind::Write
@@ -726,6 +729,7 @@ impl<'s, T: Target> Worker<'s, T> {
             full_ns: self.full.sum_ns(),
             last: self.tally.finish(end_ns.max(zero_ns)),
             failures: self.trouble.failures,
+            outside_count: self.trouble.outside_count,
             mismatches: self.trouble.mismatches,
             mismatch_count: self.trouble.mismatch_count,
             moved_count: self.trouble.moved_count,

@@ -42,6 +42,7 @@ pub(crate) fn merged_end(step: StepId, hosts: &[HostStep<'_>]) -> StepEnd {
             of
         }));
         merged.mismatches.extend(end.mismatches.iter().cloned());
+        merged.outside_errors += end.outside_errors;
         merged.mismatch_count += end.mismatch_count;
         merged.moved_writes += end.moved_writes;
         merged.late_blocks += end.late_blocks;

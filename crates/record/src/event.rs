@@ -224,10 +224,14 @@ pub struct StepEnd {
     pub jobs: Vec<JobEnd>,
     /// CPU use over the measured window.
     pub cpu: StepCpu,
-    /// The first failed I/Os (at most [`StepEnd::KEPT`]); the intervals contain their number.
+    /// The first failed I/Os (at most [`StepEnd::KEPT`]); the intervals and `outside_errors` have their number.
     pub failures: Vec<Failure>,
     /// The first wrong blocks (at most [`StepEnd::KEPT`]).
     pub mismatches: Vec<Mismatch>,
+    /// Number of failed I/Os and flushes that no interval has: they failed in the warm-up, or after the measured window
+    /// had closed. Zero in records of earlier versions.
+    #[serde(default, skip_serializing_if = "crate::latency::is_zero")]
+    pub outside_errors: u64,
     /// Total number of wrong blocks read.
     pub mismatch_count: u64,
     /// Number of writes of which the target may execute another copy at any time, also after newer ones: their
@@ -453,6 +457,7 @@ impl StepEnd {
             jobs,
             cpu,
             failures: Vec::new(),
+            outside_errors: 0,
             mismatches: Vec::new(),
             mismatch_count: 0,
             moved_writes: 0,

@@ -137,13 +137,21 @@ pub(super) fn errors(case: StepCase<'_>) -> Option<Fired> {
     if step.errors == 0 && how.is_none() {
         return None;
     }
-    let mut says = match how {
-        Some(how) => format!("{how}; {} I/Os failed.", step.errors),
-        None => format!(
+    let mut says = match (how, step.outside_errors) {
+        (Some(how), _) if step.errors == 0 => format!("{how}."),
+        (Some(how), _) => format!("{how}; {} I/Os failed.", step.errors),
+        (None, 0) => format!(
             "{} of {} I/Os failed; rates and latencies do not include them.",
             step.errors,
             step.total.ops + step.errors
         ),
+        (None, outside) => {
+            let part = if outside == step.errors { "all".to_owned() } else { outside.to_string() };
+            format!(
+                "{} I/Os failed, {part} of them outside the measured window; rates and latencies do not include them.",
+                step.errors
+            )
+        }
     };
     if let Some(first) = step.failures.first() {
         let kind = if first.is_write { "write" } else { "read" };
@@ -160,7 +168,7 @@ pub(super) fn errors(case: StepCase<'_>) -> Option<Fired> {
             Evidence::new("failed", step.errors as f64, "I/Os"),
             Evidence::new("succeeded", step.total.ops as f64, "I/Os"),
         ],
-        next: "Check the kernel log of this host and the log of the storage for the time of the run.",
+        next: "Check this host's kernel log (dmesg) and the storage's log for that time.",
         weight: step.errors as f64,
     })
 }

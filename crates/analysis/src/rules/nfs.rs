@@ -36,8 +36,15 @@ pub(super) fn uncertain_writes(case: StepCase<'_>) -> Option<Fired> {
         severity: Severity::Critical,
         says,
         evidence,
-        next: "Run again with verify = true in the plan to find lost data; sync=file in the address makes each write \
-         durable.",
+        next: match case.plan.verify {
+            true => {
+                "sync=file in the address makes each write durable; what verify found wrong stands apart."
+            }
+            false => {
+                "Run again with verify = true in the plan to find lost data; sync=file in the address makes each write \
+                 durable."
+            }
+        },
         weight: mib,
     })
 }

@@ -27,7 +27,7 @@ pub(super) fn refusing_path(case: StepCase<'_>) -> Option<Fired> {
     let rest = match (of_job().count(), worst.moved) {
         (1, _) => "no other path could take them".to_owned(),
         (_, moved) => {
-            format!("{moved} I/Os moved to other paths, and this one carried {} of {all} I/Os", worst.ops())
+            format!("{moved} I/Os moved to other paths, and this one completed {} of {all}", worst.ops())
         }
     };
     let others = match paths.iter().filter(|path| unable_s(path) / case.step.seconds >= UNABLE_SHARE).count()

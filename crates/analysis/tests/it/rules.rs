@@ -2,8 +2,9 @@
 
 use assay_analysis::{DiskUse, Finding, OpSummary, Point, RunSummary, Severity, TimelineSample, findings};
 use assay_record::{
-    Agreed, Content, Failure, LunFacts, MemberEnd, MemberFacts, MemberKind, Mismatch, NfsFacts, PathEnd,
-    PathFacts, PlaceSample, PlacedIo, RunHeader, Stamp, StepCpu, StepReason, TargetFacts, Warning, WriteEnd,
+    Agreed, Content, Failure, FlushEnd, LunFacts, MemberEnd, MemberFacts, MemberKind, Mismatch, NfsFacts,
+    OpStats, PathEnd, PathFacts, PlaceSample, PlacedIo, RunEvent, RunHeader, Stamp, StepCpu, StepEnd,
+    StepReason, TargetFacts, Warning, WriteEnd,
 };
 use assay_spec::Semantics;
 
@@ -644,6 +645,10 @@ fn failed_ios_are_critical_with_the_first_in_words() {
         finding.says
     );
     assert!(!fires("errors", |_, _| {}));
+    let (header, mut summary) = clean();
+    (summary.steps[0].errors, summary.steps[0].outside_errors) = (64, 64);
+    let says = found("errors", &header, &summary).unwrap().says;
+    assert!(says.contains("64 I/Os failed, all of them outside the measured window;"), "{says}");
     assert!(
         fires("errors", |_, s| s.steps[0].reason = Some(StepReason::TargetLost("it was unplugged".into())))
     );
@@ -802,7 +807,7 @@ fn writes_in_the_memory_of_a_server_are_said_with_what_the_commit_took() {
 fn writes_that_a_server_may_have_forgotten_are_critical() {
     let lost = |uncertain| WriteEnd { restarts: 1, uncertain, uncertain_bytes: 4096, ..unstable(0.1) };
     assert!(!fires("uncertain-writes", |_, s| s.steps[0].writes = vec![lost(0)]));
-    let (header, mut summary) = clean();
+    let (mut header, mut summary) = clean();
     summary.steps[0].writes = vec![lost(1), lost(2)];
     let finding = found("uncertain-writes", &header, &summary).unwrap();
     assert!(finding.says.contains("3 UNSTABLE writes (0.0 MiB)"), "{}", finding.says);
@@ -810,6 +815,35 @@ fn writes_that_a_server_may_have_forgotten_are_critical() {
     summary.steps[0].writes = vec![WriteEnd { failure: Some("no space".into()), ..unstable(0.1) }];
     let finding = found("uncertain-writes", &header, &summary).unwrap();
     assert!(finding.says.contains("may not be durable: no space"), "{}", finding.says);
+    assert!(finding.next.contains("verify = true"), "{}", finding.next);
+    header.plan.tests[0].steps[0].verify = true;
+    let next = found("uncertain-writes", &header, &summary).unwrap().next;
+    assert!(!next.contains("verify = true"), "the plan has it: {next}");
+}
+
+/// A target that was lost failed every I/O in flight after the window had closed: no error was counted, and the run
+/// ended with 0. Flushes that failed were counted nowhere, and nothing was said where a target could not be opened.
+#[test]
+fn failures_outside_the_window_and_of_flushes_are_errors() {
+    let (header, _) = clean();
+    let errors = |change: &dyn Fn(&mut StepEnd)| {
+        let mut events = synthetic::events(&header, Target::default());
+        for event in &mut events {
+            if let RunEvent::StepEnded(end) = &mut event.what {
+                change(end);
+            }
+        }
+        let summary = summarize(&header, &events);
+        (summary.steps[0].errors, found("errors", &header, &summary).map(|finding| finding.says))
+    };
+    assert_eq!(errors(&|_| {}), (0, None));
+    assert_eq!(errors(&|end| end.outside_errors = 64).0, 64);
+    let flush = |end: &mut StepEnd| {
+        let stats = OpStats { errors: 2, ..OpStats::default() };
+        end.flushes = vec![FlushEnd { job: 0, stats }];
+    };
+    let (count, says) = errors(&flush);
+    assert!(count == 2 && says.is_some(), "{count} {says:?}");
 }
 
 #[test]
@@ -862,7 +896,7 @@ fn what_a_path_that_takes_nothing_cost_is_a_finding() {
     assert_eq!(finding.severity, Severity::Info);
     assert!(finding.says.contains("path 1 (10.0.1.1) was up and refused 8 commands"), "{}", finding.says);
     assert!(finding.says.contains("4 I/Os moved to other paths"), "{}", finding.says);
-    assert!(finding.says.contains("carried 1000 of 2000 I/Os"), "{}", finding.says);
+    assert!(finding.says.contains("completed 1000 of 2000"), "{}", finding.says);
     let finding = with(vec![path(0, seconds * 0.3, 0)]).unwrap();
     assert_eq!(finding.severity, Severity::Warning);
     assert!(finding.says.contains("kept its command window closed"), "{}", finding.says);

@@ -100,6 +100,7 @@ fn step_end(step: StepId, end: JobEnd) -> StepEnd {
         jobs: vec![end],
         cpu: StepCpu::default(),
         failures: vec![],
+        outside_errors: 0,
         mismatches: vec![],
         mismatch_count: 0,
         moved_writes: 0,

@@ -121,6 +121,20 @@ fn a_failed_operation_is_a_measurement_until_the_limit() {
     assert!(reported.counted(0).total().errors >= 51);
 }
 
+/// What failed in the warm-up or after the window was in no count.
+#[test]
+fn every_failed_operation_is_counted_in_the_window_or_outside_it() {
+    let faults = Faults { fail_every: Some(10), ..Faults::default() };
+    for semantics in ["assay", "iometer"] {
+        let load = test("warmup = \"50ms\"\nrun = \"100ms\"\noutstanding = 8\nerror_limit = 1_000_000_000");
+        let reported = watch(&format!("semantics = \"{semantics}\"\n{load}"), 1, faults);
+        let (inside, outside) = (reported.counted(0).total().errors, reported.ends()[0].outside_errors);
+        let failed = reported.seen.failed.load(Ordering::Relaxed);
+        assert_eq!(inside + outside, failed, "{semantics}");
+        assert!(inside > 0 && outside > 0, "{semantics}: {inside} and {outside}");
+    }
+}
+
 #[test]
 fn a_lost_target_ends_the_run_and_keeps_the_results_so_far() {
     let faults = Faults { lost_after: Some(1_000), ..Faults::default() };
