@@ -38,6 +38,9 @@ const JOURNAL_UNSYNCED: [u8; 12] = [0; 12];
 const JOURNAL_HEADER_BYTES: usize = 28;
 const JOURNAL_PAGES_AT: usize = 16;
 const JOURNAL_SIZES_AT: [usize; 2] = [20, 24];
+/// The longest name of a file that Linux takes, and the longest path that SQLite does, bytes.
+const NAME_BYTES_MAX: usize = 255;
+const PATH_BYTES_MAX: usize = 512;
 /// Smallest and largest sector and page of SQLite, bytes.
 const SIZES: std::ops::RangeInclusive<u32> = 32..=65_536;
 
@@ -82,6 +85,9 @@ pub(crate) fn check(path: &Path) -> Result<(), StoreError> {
         let why = "it is a symbolic link to nothing".to_owned();
         return Err(StoreError::NotAllowed { path: path.into(), why });
     }
+    if let Some(why) = too_long(path) {
+        return Err(StoreError::NotAllowed { path: path.into(), why });
+    }
     for neighbour in NEIGHBOURS {
         let file = beside(path, neighbour.end());
         let Ok(metadata) = std::fs::symlink_metadata(&file) else { continue };
@@ -98,6 +104,24 @@ pub(crate) fn check(path: &Path) -> Result<(), StoreError> {
         }
     }
     Ok(())
+}
+
+/// Returns why SQLite would refuse the path, where it is too long for the names beside it: SQLite says so only once
+/// the file has been created.
+fn too_long(path: &Path) -> Option<String> {
+    let ends = NEIGHBOURS.map(|neighbour| neighbour.end().len()).into_iter().max()?;
+    let file = path.canonicalize().unwrap_or_else(|_| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let name = path.file_name().unwrap_or_default();
+        folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).join(name)
+    });
+    let (name, all) = (file.file_name()?.len(), file.as_os_str().len());
+    let (what, bytes, most) = match (name + ends > NAME_BYTES_MAX, all + ends > PATH_BYTES_MAX) {
+        (true, _) => ("name", name, NAME_BYTES_MAX - ends),
+        (false, true) => ("path", all, PATH_BYTES_MAX - ends),
+        (false, false) => return None,
+    };
+    Some(format!("its {what} has {bytes} bytes, and SQLite takes at most {most}"))
 }
 
 /// Refuses a store that does not exist or is empty, if a log or a journal of another database lies beside it.

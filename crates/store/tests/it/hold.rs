@@ -135,6 +135,29 @@ fn a_store_that_is_a_link_to_nothing_is_refused() {
     }
 }
 
+/// SQLite refuses a name that leaves no room for the names beside it only once the file is there: an empty one stayed.
+#[test]
+fn a_store_whose_name_is_too_long_is_refused_and_not_created() {
+    let folder = tempfile::tempdir().unwrap();
+    let deep = folder.path().join("d".repeat(200)).join("e".repeat(200));
+    std::fs::create_dir_all(&deep).unwrap();
+    let deep_name = |bytes: usize| deep.join("s".repeat(bytes - deep.as_os_str().len() - 1));
+    for (path, says) in [
+        (folder.path().join("s".repeat(248)), Some("its name has 248 bytes, and SQLite takes at most 247")),
+        (deep_name(505), Some("its path has 505 bytes, and SQLite takes at most 504")),
+        (folder.path().join("s".repeat(247)), None),
+        (deep_name(504), None),
+    ] {
+        match (Store::open(&path), says) {
+            (Err(error), Some(says)) => {
+                assert!(message(&error).contains(says), "{}", message(&error));
+                assert!(!path.exists(), "{}", path.display());
+            }
+            (opened, says) => assert_eq!((opened.is_ok(), says), (true, None), "{}", path.display()),
+        }
+    }
+}
+
 /// What SQLite and Assay keep beside a store.
 const BESIDE: [&str; 4] = ["-live", "-wal", "-shm", "-journal"];
 
