@@ -119,6 +119,17 @@ pub fn changed(name: &str, what: &str) -> Warning {
     }
 }
 
+/// Returns the warning about a file that no longer has its name.
+pub fn deleted(name: &str) -> Warning {
+    Warning {
+        rule: "file-changed".into(),
+        says: format!(
+            "{name} was deleted or replaced during the run; what was measured is the file that had this name."
+        ),
+        next: "Find out which program did that.".into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -53,7 +53,7 @@ pub use interrupts::{DeviceInterrupts, cpu_list, interrupts_of};
 pub use mounts::{filesystem_of, may_write, read_only_mount};
 pub use path::{Flow, NetProbe, tcp_facts, tcp_path};
 pub use probe::{
-    Hold, HoldKind, ProbeError, contents, contents_by_table, file_users, file_writers, open_exclusively,
+    Hold, HoldKind, ProbeError, contents, contents_by_table, file_users, file_writer, open_exclusively,
     probe, unseen_processes,
 };
 pub use sampler::{Sampler, Watched};

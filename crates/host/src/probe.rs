@@ -33,11 +33,11 @@ pub fn file_users(path: &Path) -> Vec<String> {
     usage::file_users(&Machine::this(), path)
 }
 
-/// Returns the programs that have a regular file open for writing: sentences that fit after its name, as many as
-/// this user may see. This process does not count.
+/// Returns the first of some regular files, by its index, that another program has open for writing, as far as this user
+/// may see it, and which program that is: a sentence that fits after the name of the file.
 #[must_use]
-pub fn file_writers(path: &Path) -> Vec<String> {
-    opened::file_writers(path)
+pub fn file_writer(paths: &[&Path]) -> Option<(usize, String)> {
+    opened::file_writer(paths)
 }
 
 /// A reason not to write to a device.

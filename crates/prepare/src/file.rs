@@ -202,12 +202,6 @@ fn hold(
     if !assay_claim::lock(&file, lock).map_err(io_error("lock", path))? {
         return Err(PrepareError::InUse { path: text(path) });
     }
-    // A virtual machine or a database uses a file so. Assay's own file holds nobody's data.
-    if *state == FileState::Allowed
-        && let Some(user) = assay_host::file_writers(real).into_iter().next()
-    {
-        return Err(PrepareError::FileUsed { path: text(path), user: format!("{user}; end that first") });
-    }
     // Another run may have ended between the inspection and the lock.
     if let FileState::Ours(seen) = state
         && Marker::read(real, &file).map_err(io_error("read the mark of", path))?.as_ref() != Some(seen)
@@ -215,6 +209,20 @@ fn hold(
         return Err(PrepareError::InUse { path: text(path) });
     }
     Held::of(path, real, file, looked)
+}
+
+/// Fails if another program has one of the files open for writing that --overwrite names: a virtual machine or a database
+/// uses a file so. Assay's own file holds nobody's data. All processes are looked at once for all files.
+pub(crate) fn check_writers<'i>(files: impl Iterator<Item = &'i InspectedFile>) -> Result<(), PrepareError> {
+    let allowed: Vec<&InspectedFile> = files.filter(|file| file.state == FileState::Allowed).collect();
+    let paths: Vec<&Path> = allowed.iter().map(|file| file.real.as_path()).collect();
+    match assay_host::file_writer(&paths) {
+        None => Ok(()),
+        Some((index, user)) => Err(PrepareError::FileUsed {
+            path: text(&allowed[index].path),
+            user: format!("{user}; end that first"),
+        }),
+    }
 }
 
 /// Returns the same file, open for writing.

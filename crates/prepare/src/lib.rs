@@ -93,6 +93,7 @@ pub fn open<'p>(
     let inspected =
         addresses.iter().zip(0..).map(|(address, index)| Inspected::look(&context, index, address));
     let mut inspected: Vec<Inspected> = inspected.collect::<Result<_, _>>()?;
+    file::check_writers(inspected.iter().filter_map(Inspected::file))?;
     let nameable: Vec<_> = inspected.iter().filter_map(Inspected::nameable).collect();
     permission::check_overwrite(&options.overwrite, &nameable)?;
     drop(nameable);

@@ -60,6 +60,14 @@ impl Inspected {
         }
     }
 
+    /// Returns the file if it is on a file system of this host.
+    pub(crate) fn file(&self) -> Option<&InspectedFile> {
+        match self {
+            Self::File(target) => Some(target),
+            _ => None,
+        }
+    }
+
     /// Returns the file if it is on an NFS server.
     pub(crate) fn nfs(&self) -> Option<&InspectedNfs> {
         match self {

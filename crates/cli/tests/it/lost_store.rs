@@ -75,6 +75,19 @@ fn a_store_that_is_deleted_during_a_run_costs_nothing() {
     check_kept(&story, &store, printed.says(&["was deleted or moved", "the run goes on, and is kept in"]));
 }
 
+/// Nothing was said of a test file that somebody deleted while it was measured.
+#[test]
+fn a_target_that_is_deleted_during_a_run_is_told() {
+    let story = Story::new();
+    story.write("plan.toml", PLAN);
+    let mut running = story.start(&["run", "plan.toml", "t.dat", "--size", "1MiB"]);
+    story.wait_for(|run| run["tests"][0]["total"]["ops"].as_u64() > Some(0));
+    std::fs::remove_file(story.path("t.dat")).unwrap();
+    running.signal("INT");
+    let printed = running.end().ends(INTERRUPTED);
+    assert!(printed.err.contains("t.dat was deleted or replaced during the run"), "{}", printed.err);
+}
+
 #[test]
 fn a_store_that_is_replaced_during_a_run_costs_nothing() {
     let story = Story::new();

@@ -23,18 +23,27 @@ const MAY_WRITE: u32 = 0o3;
 /// a program may start another that goes on with its descriptors, under another name or another process id.
 pub(super) fn holds(nodes: &[Node]) -> Vec<Hold> {
     let devices = nodes.iter().filter_map(|node| Some((Storage::Device(node.number?), node.subject())));
-    steady_writers(&devices.collect::<Vec<_>>()).into_iter().map(Hold::in_use).collect()
+    let writers = steady_writers(&devices.collect::<Vec<_>>());
+    writers.into_iter().map(|writer| Hold::in_use(writer.says)).collect()
 }
 
-/// Returns a sentence for each process that has a regular file open for writing, as far as this user may see it. Files
-/// on servers are not looked at.
-pub(super) fn file_writers(path: &Path) -> Vec<String> {
-    let ids = file_ids(path).unwrap_or_default();
-    let files = ids.into_iter().map(|(device, inode)| (Storage::File { device, inode }, "it".to_owned()));
-    steady_writers(&files.collect::<Vec<_>>())
+/// Returns the first regular file, by its index, that a process has open for writing, and a sentence about that, as far
+/// as this user may see it. Files on servers are not looked at.
+pub(super) fn file_writer(paths: &[&Path]) -> Option<(usize, String)> {
+    let ids = (0..).zip(paths).flat_map(|(index, path)| {
+        let ids = file_ids(path).unwrap_or_default();
+        ids.into_iter().map(move |(device, inode)| (index, Storage::File { device, inode }))
+    });
+    let files: Vec<(usize, Storage)> = ids.collect();
+    let wanted: Vec<_> = files.iter().map(|(_, file)| (*file, "it".to_owned())).collect();
+    let writer = steady_writers(&wanted).into_iter().next()?;
+    files.iter().find(|(_, file)| *file == writer.storage).map(|(index, _)| (*index, writer.says))
 }
 
-fn steady_writers(wanted: &[(Storage, String)]) -> Vec<String> {
+fn steady_writers(wanted: &[(Storage, String)]) -> Vec<Writer> {
+    if wanted.is_empty() {
+        return Vec::new();
+    }
     let mut found = writers(wanted);
     for _ in 1..HELD_TRIES {
         if found.is_empty() {
@@ -45,7 +54,7 @@ fn steady_writers(wanted: &[(Storage, String)]) -> Vec<String> {
         found = writers(wanted);
         found.retain(|writer| before.contains(&writer.storage));
     }
-    found.into_iter().map(|writer| writer.says).collect()
+    found
 }
 
 /// What a process can have open for writing.

@@ -4,10 +4,10 @@ use std::io::ErrorKind;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use assay_claim::expected::{Expected, changed};
+use assay_claim::expected::{Expected, changed, deleted};
 use assay_claim::{END_BYTES, FileLook, HeadCheck, Lock, MarkBefore, Marker, WriteTimes};
 use assay_record::{MemberFacts, MemberKind, TargetFacts};
-use assay_target::file::{self};
+use assay_target::file::{self, FileIdentity};
 use assay_target::{AccessMode, Binding, Caching, FileMember, Member, OpenError};
 
 use super::{InspectedFile, was_created};
@@ -251,6 +251,11 @@ impl FileTarget {
             real: real.clone(),
             identity: *identity,
         });
+        if FileIdentity::of_name(real).ok() != Some(*identity) {
+            closed.warnings.push(deleted(&text(&path)));
+            self.disown();
+            return Ok(());
+        }
         if self.marker.is_none() {
             return Ok(());
         }
