@@ -1,5 +1,7 @@
 //! The forum table: a row for each step, under it a row for each job, target and path where there are several.
 
+use std::collections::BTreeMap;
+
 use assay_analysis::{Cost, JobSummary, OpSummary, StepSummary, precision};
 use assay_record::{Latency, MemberEnd, PathEnd, Price};
 
@@ -14,6 +16,13 @@ const NAME_COLUMNS: usize = 24;
 const DEFAULT_PORT: &str = ":3260";
 /// A person sees the row of each target up to this many.
 const MEMBERS_MAX: usize = 8;
+
+/// So many rows of targets and paths fit a screen beside four tests.
+const PARTS_MAX: usize = 4;
+/// Targets and paths whose shares are within this part of an even share need no row each.
+const EVEN: f64 = 0.1;
+/// Nor do those whose mean latencies differ by no more than this factor.
+const UNLIKE: f64 = 1.5;
 
 /// Where the half width of the interval of the IOPS stands.
 const ERROR_COLUMN: usize = 3;
@@ -144,6 +153,58 @@ fn job_row(job: &JobSummary, unit: TimeUnit) -> Row {
     let mut cells = cells(format!("  {}", job.name), &job.total, job.outstanding_effective, unit);
     cells.push(Cell::Empty);
     Row::Part(cells)
+}
+
+/// Returns the steps without the rows of their targets and paths, and what is said in place of these, where they are
+/// many and all alike: each has its share of the I/Os and no unlike latency, and no path went down.
+pub(crate) fn without_even_parts(steps: &[StepSummary]) -> Option<(Vec<StepSummary>, String)> {
+    let several = |count: usize| if count > 1 { count } else { 0 };
+    let rows: usize = steps.iter().map(|step| several(step.members.len()) + several(step.paths.len())).sum();
+    let is_faulty = |path: &PathEnd| !path.is_up || path.failures > 0;
+    if rows <= PARTS_MAX || steps.iter().flat_map(|step| &step.paths).any(is_faulty) {
+        return None;
+    }
+    let groups = |parts: &dyn Fn(&StepSummary) -> Vec<(u32, Part)>| -> Vec<Vec<Part>> {
+        let of_step = |step: &StepSummary| {
+            let mut by_job = BTreeMap::<u32, Vec<Part>>::new();
+            parts(step).into_iter().for_each(|(job, part)| by_job.entry(job).or_default().push(part));
+            by_job.into_values().filter(|group| group.len() > 1).collect::<Vec<_>>()
+        };
+        steps.iter().flat_map(of_step).collect()
+    };
+    let targets = groups(&|step| {
+        let part = |one: &MemberEnd| (MemberUse::of(one, step).ops_share, one.mean_service_ns());
+        step.members.iter().map(|one| (one.job, part(one))).collect()
+    });
+    let paths = groups(&|step| {
+        let part = |one: &PathEnd| (PathUse::of(one, step).ops_share, one.latency.mean_ns());
+        step.paths.iter().map(|one| (one.job, part(one))).collect()
+    });
+    let says = [alike(&targets, "targets")?, alike(&paths, "paths")?].into_iter().flatten();
+    let says = format!("{}; --explain has a row for each.", says.collect::<Vec<_>>().join("; "));
+    let bare = |step: &StepSummary| StepSummary { members: Vec::new(), paths: Vec::new(), ..step.clone() };
+    Some((steps.iter().map(bare).collect(), says))
+}
+
+/// Share of the I/Os of a job, in [0, 1], and mean latency, ns.
+type Part = (Option<f64>, Option<f64>);
+
+/// What is said of the parts of jobs that are alike, if there are any; `None` where one is not.
+fn alike(groups: &[Vec<Part>], of: &str) -> Option<Option<String>> {
+    let (mut count, mut lo, mut hi) = (0, 1.0_f64, 0.0_f64);
+    for group in groups {
+        let shares: Vec<f64> = group.iter().map(|(share, _)| *share).collect::<Option<_>>()?;
+        let means = || group.iter().filter_map(|(_, mean_ns)| *mean_ns);
+        let (fast, slow) = (means().fold(f64::INFINITY, f64::min), means().fold(0.0, f64::max));
+        let is_even = shares.iter().all(|share| (share * shares.len() as f64 - 1.0).abs() <= EVEN);
+        if !is_even || slow > fast * UNLIKE {
+            return None;
+        }
+        count = count.max(group.len());
+        (lo, hi) = shares.iter().fold((lo, hi), |(lo, hi), share| (lo.min(*share), hi.max(*share)));
+    }
+    let range = format!("Each of {count} {of} had {:.1} to {:.1} % of the I/Os", 100.0 * lo, 100.0 * hi);
+    Some((count > 0).then_some(range))
 }
 
 /// Returns a row for each target of jobs with several. Of many, a person sees only those that got least and most.

@@ -57,7 +57,7 @@ fn brief(
     let block = || {
         crystaldiskmark::block(&summary.steps, options.width)
             .or_else(|| steady_sweeps(header, summary, options))
-            .unwrap_or_else(|| forum_table(header, summary, options))
+            .unwrap_or_else(|| brief_table(header, summary, options))
     };
     text.push_str(&if own.is_empty() { block() } else { own.trim_start().to_owned() });
     text.push_str(&crate::conduct::steady_text(summary, options.prose()));
@@ -154,6 +154,15 @@ fn full(
 /// The row of each step.
 fn forum_table(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> String {
     of_table(&forum::priced(&summary.steps, Reader::Person, price(header)), options)
+}
+
+/// The same in brief: targets and paths that are alike have no rows.
+fn brief_table(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> String {
+    let Some((steps, says)) = forum::without_even_parts(&summary.steps) else {
+        return forum_table(header, summary, options);
+    };
+    let table = of_table(&forum::priced(&steps, Reader::Person, price(header)), options);
+    format!("{table}{}\n", wrap(&says, options.prose(), "  "))
 }
 
 /// What the verbs that make a plan of their own found: a diagnosis, caches, curves; and whether that says itself that

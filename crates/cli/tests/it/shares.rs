@@ -60,3 +60,14 @@ fn targets_take_turns_under_a_delay_as_the_kernel_counts_them() {
         }
     }
 }
+
+/// With two targets and four tests, rows of shares of 50 % filled a screen, and its title was out of sight.
+#[test]
+fn targets_with_equal_shares_have_no_rows_in_brief() {
+    let story = Story::new();
+    let args = ["run", "vmware", "null:1GiB", "null:2GiB", "--set", "ops=2000"];
+    let brief = story.assay(&args).ends(DONE).says(&["Each of 2 targets had ", " % of the I/Os"]);
+    assert!(!brief.out.contains("\n  null:1GiB"), "{}", brief.out);
+    let full = story.assay(&["show", "--explain"]).ends(DONE);
+    assert_eq!(full.out.matches("\n  null:1GiB").count(), 4, "{}", full.out);
+}
