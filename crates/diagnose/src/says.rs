@@ -145,14 +145,20 @@ fn percent(probability: f64) -> String {
     }
 }
 
-fn sentence(setting: &Setting, seen: &Observed, odds: &[Odds]) -> String {
+pub(crate) fn sentence(setting: &Setting, seen: &Observed, odds: &[Odds]) -> String {
     let Some(first) = odds.first() else {
         return "No known cause explains the rate of this load.".to_owned();
     };
     let rate = format!("{} IOPS", whole(seen.base_iops()));
     let load = &setting.load;
     let (name, probability) = (first.name, percent(first.probability));
-    let mut text = if first.probability >= LIKELY {
+    let is_open = first.cause == Cause::NoneOfThese;
+    let mut text = if is_open && first.probability < LIKELY {
+        format!(
+            "The bottleneck of {load} ({rate}) is uncertain: with a probability of {probability}, it is none of the \
+             causes that Assay knows."
+        )
+    } else if first.probability >= LIKELY {
         format!("The bottleneck of {load} ({rate}) is {name}, with a probability of {probability}.")
     } else {
         format!(
@@ -161,7 +167,8 @@ fn sentence(setting: &Setting, seen: &Observed, odds: &[Odds]) -> String {
     };
     match odds.get(1) {
         Some(second) if second.probability >= RULED_OUT => {
-            text.push_str(&format!(" Second suspect: {} ({}).", second.name, percent(second.probability)));
+            let which = if is_open { "First" } else { "Second" };
+            text.push_str(&format!(" {which} suspect: {} ({}).", second.name, percent(second.probability)));
         }
         _ => {}
     }
@@ -321,10 +328,8 @@ pub(crate) fn advise_on_doubt(of: &mut Diagnosis, budget_s: f64) {
     if !is_suspect || of.helps.is_empty() {
         return;
     }
-    // What is not in the list has no advice: that is the advice for the next one.
-    let is_open = of.odds.first().is_some_and(|first| first.cause == Cause::NoneOfThese);
-    let which = if is_open { "second" } else { "first" };
-    of.helps = format!("If it is the {which} suspect: {}", uncapitalised(&of.helps));
+    // What is not in the list has no advice, and is no suspect: that is the advice for the next one.
+    of.helps = format!("If it is the first suspect: {}", uncapitalised(&of.helps));
     if budget_s < LONG_BUDGET_S {
         of.helps.push_str(" To decide, diagnose again with more time: --budget 10min.");
     }

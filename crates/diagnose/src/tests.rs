@@ -144,6 +144,18 @@ fn numbers_that_no_cause_explains_have_an_open_answer_that_names_one_of_them() {
     assert!(words.iter().any(|words| of.evidence.contains(words)), "{}", of.evidence);
 }
 
+/// "The first suspect is none of the causes that Assay knows" was said of a load.
+#[test]
+fn what_is_not_in_the_list_is_no_suspect() {
+    let mut seen = Observed::default();
+    seen.made.push(measured(Experiment::Base, 800.0));
+    let mut odds = says::diagnosis(&ALL, &setting(), &seen).odds;
+    odds.sort_by_key(|odds| odds.cause != Cause::NoneOfThese);
+    (odds[0].probability, odds[1].probability) = (0.4, 0.3);
+    let says = says::sentence(&setting(), &seen, &odds);
+    assert!(says.contains("it is none of the causes that Assay knows. First suspect: "), "{says}");
+}
+
 #[test]
 fn advice_on_a_suspicion_is_conditional_and_says_how_to_decide() {
     let mut seen = Observed::default();
@@ -161,7 +173,7 @@ fn advice_on_a_suspicion_is_conditional_and_says_how_to_decide() {
     assert_eq!(advised(0.49, 600.0), "If it is the first suspect: raise the limit.");
     // The advice is that for the best cause of the list.
     let of_open = advised_on(Cause::NoneOfThese, 0.42, 600.0);
-    assert_eq!(of_open, "If it is the second suspect: raise the limit.");
+    assert_eq!(of_open, "If it is the first suspect: raise the limit.");
     assert_eq!(
         advised(0.49, 30.0),
         "If it is the first suspect: raise the limit. To decide, diagnose again with more time: --budget 10min."
