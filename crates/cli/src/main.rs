@@ -58,6 +58,15 @@ fn main() -> ExitCode {
 /// Reads the command line. Help and mistakes end the program here.
 fn parsed(typed: &[String]) -> Cli {
     Cli::try_parse().unwrap_or_else(|error| {
+        if error.kind() == clap::error::ErrorKind::InvalidUtf8
+            && let Some(word) = std::env::args_os().skip(1).find(|word| word.to_str().is_none())
+        {
+            note!(
+                "error: {word:?} is not UTF-8, which names of plans and targets must be; rename the file, or make a \
+                 link to it: ln -s"
+            );
+            std::process::exit(error.exit_code());
+        }
         if let Some(says) = foreign::unquoted(typed) {
             note!("error: {says}");
             std::process::exit(error.exit_code());

@@ -4,7 +4,7 @@
 /// Field of a plan, how it is given, and what others call it.
 type Called = (&'static str, &'static str, &'static [&'static str]);
 
-const CALLED: [Called; 13] = [
+const CALLED: [Called; 14] = [
     (
         "size",
         "size=4KiB",
@@ -75,6 +75,7 @@ const CALLED: [Called; 13] = [
             "rwmix",
             "mix",
             "mixread",
+            "mixed",
             "readpct",
             "read_percent",
             "percent_read",
@@ -82,24 +83,16 @@ const CALLED: [Called; 13] = [
     ),
     (
         "read",
-        "read=70 (100 minus the writes)",
+        "read=70 (100 minus the writes; read=0 only writes)",
         &["rwmixwrite", "writes", "write", "write_pct", "wrpct", "mixwrite", "write_percent"],
     ),
     ("read", "read=100 and random=100 for randread", &["rw", "readwrite", "pattern", "io_type", "operation"]),
     (
         "random",
         "random=100",
-        &[
-            "seekpct",
-            "rand",
-            "random_pct",
-            "percentage_random",
-            "sequential",
-            "seq",
-            "random_percent",
-            "randompct",
-        ],
+        &["seekpct", "rand", "random_pct", "percentage_random", "random_percent", "randompct"],
     ),
+    ("random", "random=0", &["sequential", "seq"]),
     ("rate", "rate=5000/s", &["rate_iops", "iorate", "iops", "qps", "rate_limit", "maxiops"]),
     ("span", "span=1GiB", &["io_limit", "range", "region", "working_set"]),
     ("error_limit", "error_limit=10", &["max_errors", "continue_on_error"]),

@@ -7,10 +7,10 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 /// What is typed elsewhere, and what is typed here.
 type Called = (&'static [&'static str], &'static str);
 
-const OPTIONS: [Called; 26] = [
+const OPTIONS: &[Called] = &[
     (&["ioengine", "engine"], "use --io uring or --io psync"),
     (
-        &["direct", "odirect", "o_direct", "buffered"],
+        &["direct", "odirect", "o_direct", "buffered", "nodirect", "no-direct", "invalidate"],
         "leave it out: direct I/O is the default; --cached uses the page cache",
     ),
     (
@@ -31,7 +31,7 @@ const OPTIONS: [Called; 26] = [
     (&["read-only", "readonly", "ro"], "use --set read=100; what Assay did not create is only read anyway"),
     (&["verbose", "v", "debug"], "use --explain for every finding in full"),
     (
-        &["quiet", "q", "silent", "no-progress"],
+        &["quiet", "silent", "no-progress"],
         "redirect standard error: 2>/dev/null; results go to standard output",
     ),
     (
@@ -39,7 +39,10 @@ const OPTIONS: [Called; 26] = [
         "write the name into the address, iscsi://NAME@host/…, and the secret into ASSAY_CHAP_SECRET",
     ),
     (&["interval", "report-interval", "log_avg_msec"], "use assay show --series 1s after the run"),
-    (&["fsync", "sync_file", "fdatasync", "o_sync", "dsync"], "use --sync, or the field flush of a plan"),
+    (
+        &["fsync", "sync_file", "fdatasync", "o_sync", "dsync", "end_fsync", "fsync_on_close"],
+        "use --sync, or the field flush of a plan",
+    ),
     (&["loops", "iterations", "count", "repetitions", "runs", "samples", "times"], "use --repeat 3"),
     (&["name", "tag", "title", "job-name"], "use --label TEXT"),
     (&["output-format", "format-json"], "use --json, or --format csv"),
@@ -51,22 +54,51 @@ const OPTIONS: [Called; 26] = [
     (&["refill_buffers", "buffer_compress_percentage", "dedupe_percentage"], "use the field data of a plan"),
     (&["verify", "do_verify"], "use --set verify=true"),
     (
-        &["force", "yes", "f", "y", "yes-i-know"],
+        &["force", "yes", "y", "yes-i-know"],
         "use --overwrite with the serial number that assay check TARGET shows",
     ),
     (
         &["dry-run", "parse-only", "showcmd"],
         "use assay check TARGET, or assay convert FILE for a plan of another tool",
     ),
-    (&["percentile_list", "lat_percentiles"], "leave it out: assay show --json has them all"),
+    (&["thinktime", "think", "delay"], "use --rate 100/s, or the field pace of a plan"),
+    (
+        &["bwlimit", "rate_bw", "bandwidth", "throttle", "max-rate"],
+        "use --rate 500/s, in I/Os: the bandwidth divided by the size of one",
+    ),
+    (&["bsrange", "bssplit"], "use the field access of a plan: sizes with their weights"),
+    (&["unlink", "cleanup", "delete", "rm"], "use --remove"),
+    (
+        &["percentile_list", "lat_percentiles", "clat_percentiles", "percentile", "percentiles", "latency"],
+        "leave it out: assay show --json has them all",
+    ),
     (&["group_reporting", "eta", "status-interval", "minimal"], "leave it out: Assay does so by itself"),
     (&["cpus_allowed", "affinity"], "use --cpus 0-3"),
 ];
 
-const VERBS: [Called; 19] = [
+const VERBS: &[Called] = &[
     (&["list", "ls", "history", "results", "log"], "use assay runs"),
     (
-        &["bench", "benchmark", "test", "start", "measure", "go", "perf", "randread", "randwrite"],
+        &[
+            "bench",
+            "benchmark",
+            "test",
+            "start",
+            "measure",
+            "go",
+            "perf",
+            "randread",
+            "randwrite",
+            "randrw",
+            "read",
+            "write",
+            "seqread",
+            "seqwrite",
+            "iops",
+            "throughput",
+            "bandwidth",
+            "speed",
+        ],
         "use assay run vmware ./t.dat --quick",
     ),
     (&["cdm", "diskmark", "crystal", "crystalmark"], "use assay run crystaldiskmark ./t.dat"),
@@ -74,7 +106,10 @@ const VERBS: [Called; 19] = [
     (&["resume", "continue"], "use assay run --resume RUN"),
     (&["delete", "remove", "del", "clean", "cleanup", "purge"], "use assay rm RUN"),
     (
-        &["info", "inspect", "status", "describe", "identify", "scan", "discover", "smart"],
+        &[
+            "info", "inspect", "status", "describe", "identify", "scan", "discover", "smart", "doctor",
+            "health", "ping",
+        ],
         "use assay check TARGET",
     ),
     (
@@ -87,6 +122,22 @@ const VERBS: [Called; 19] = [
     (&["ui", "web", "server", "dashboard", "gui"], "use assay serve"),
     (&["latency", "ioping", "load"], "use assay curve TARGET"),
     (&["rename", "tag", "note", "name"], "use assay label RUN TEXT"),
+    (&["stop", "abort", "cancel", "kill", "quit"], "Ctrl-C stops a run, and what was measured is kept"),
+    (&["watch", "monitor", "top", "follow", "tail"], "use assay serve, whose page follows runs"),
+    (
+        &["mount", "umount", "login", "logout", "connect"],
+        "Assay needs no mount and no login: assay iscsi://HOST or assay nfs://HOST lists what a server offers",
+    ),
+    (&["verify", "scrub"], "use assay run PLAN TARGET --set verify=true"),
+    (&["rerun", "repeat", "again", "redo"], "use assay run PLAN TARGET --repeat 3"),
+    (&["csv", "json", "markdown", "table"], "use assay show RUN --format csv, or --json"),
+    (&["summary", "result", "cat", "open", "print"], "use assay show RUN"),
+    (
+        &["upgrade", "update", "install", "uninstall"],
+        "the package manager does that; assay version says what this is",
+    ),
+    (&["recommend", "sizing", "buy"], "use assay size \"2000 IOPS, 70% read, 8 KiB, 5 TB\""),
+    (&["create", "fill", "prepare", "mkfile"], "assay run creates and fills its file itself"),
     (&["save", "dump"], "use assay export"),
     (&["plans", "tests", "profiles", "workloads", "jobs"], "use assay suites"),
     (&["estimate", "forecast", "simulate", "model"], "use assay predict ARRAY"),
@@ -94,8 +145,11 @@ const VERBS: [Called; 19] = [
     (&["disks", "devices", "lsblk"], "type assay alone, which lists the disks of this host"),
 ];
 
+/// Fields of a plan that are typed as options.
+const FIELDS: [&str; 7] = ["outstanding", "workers", "random", "read", "run", "warmup", "flush"];
+
 /// Letters of DiskSpd (most are elbencho's too), what they mean there, and what is typed here.
-const LETTERS: [(char, &str, &str); 11] = [
+const LETTERS: &[(char, &str, &str)] = &[
     ('b', "the size of an I/O", "--set size=64KiB"),
     ('c', "the size of the file", "--size 64KiB"),
     ('d', "the seconds of a run", "--set run=30s"),
@@ -105,6 +159,16 @@ const LETTERS: [(char, &str, &str); 11] = [
     ('W', "the seconds before the measured ones", "--set warmup=5s"),
     ('z', "the seed", "--seed 7"),
     ('R', "the form of the result", "--json, or --format csv"),
+    ('q', "the queue depth", "--set outstanding=32; to be quiet: 2>/dev/null"),
+    ('s', "the size of the file", "--size 64KiB"),
+    ('n', "the number of repetitions", "--repeat 3"),
+    ('p', "processes", "--set workers=4"),
+    ('j', "the form of the result", "--json, or --format csv"),
+    (
+        'f',
+        "the form of the result",
+        "--json, or --format csv; to overwrite: --overwrite with what assay check shows",
+    ),
     ('S', "the caches", "nothing: direct I/O is the default; --cached uses the page cache"),
     ('L', "to measure latencies", "nothing: they are always measured"),
 ];
@@ -157,6 +221,12 @@ fn option(typed: &str, all: &[String]) -> Option<String> {
         let given = own.as_deref().unwrap_or(given);
         return Some(format!("there is no option {typed}; {field} is a field of the plan: --set {given}"));
     }
+    // A field by its own name.
+    if FIELDS.contains(&name.as_str()) {
+        let own = value_of(&name, all).and_then(|value| with_value(&name, value));
+        let given = own.unwrap_or_else(|| format!("{name}=VALUE"));
+        return Some(format!("there is no option {typed}; {name} is a field of the plan: --set {given}"));
+    }
     let name = name.as_str();
     let (_, here) = OPTIONS
         .iter()
@@ -174,7 +244,7 @@ fn letter(unknown: &str, all: &[String]) -> Option<String> {
     let value = joined.filter(|value| !value.is_empty()).or_else(|| all.get(at + 1).map(String::as_str));
     let field = given.strip_prefix("--set ").and_then(|given| given.split('=').next());
     let own = match (first, value) {
-        ('c', Some(value)) => value.parse::<Bytes>().ok().map(|bytes| format!("--size {bytes}")),
+        ('c' | 's', Some(value)) => value.parse::<Bytes>().ok().map(|bytes| format!("--size {bytes}")),
         ('w', Some(value)) => with_value("writes", value).map(|given| format!("--set {given}")),
         (_, Some(value)) => {
             with_value(field.unwrap_or_default(), value).map(|given| format!("--set {given}"))
@@ -203,7 +273,7 @@ fn with_value(field: &str, value: &str) -> Option<String> {
         // Other tools count seconds.
         "run" | "warmup" if is_count(value) => Some(format!("{field}={value}s")),
         "rate" if is_count(value) => Some(format!("rate={value}/s")),
-        "read" if is_count(value) => Some(format!("read={value}")),
+        "read" | "random" if is_count(value) => Some(format!("{field}={value}")),
         "writes" => {
             let writes = value.parse::<u32>().ok().filter(|writes| *writes <= 100)?;
             Some(format!("read={}", 100 - writes))
@@ -213,9 +283,22 @@ fn with_value(field: &str, value: &str) -> Option<String> {
     }
 }
 
+/// Whether a word may be a slip of the hand for an option. The parser finds `--hosts` like `--offset`: a slip keeps the
+/// first letter, or all letters.
+fn is_slip(option: &str, typed: &str) -> bool {
+    let [option, typed] = [option, typed].map(|word| word.trim_start_matches('-'));
+    let sorted = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    option.chars().next() == typed.chars().next() || sorted(option) == sorted(typed)
+}
+
 /// What the parser says of an option that is like none: to type it behind `--`, where it would be a target.
 fn no_option(error: &clap::Error, unknown: &str, all: &[String]) -> Option<String> {
-    let is_alike = error.get(ContextKind::SuggestedArg).is_some();
+    let is_alike =
+        error.get(ContextKind::SuggestedArg).is_some_and(|alike| is_slip(&alike.to_string(), unknown));
     let verb = all.first().filter(|verb| !verb.starts_with('-'))?;
     (!is_alike && unknown.starts_with("--"))
         .then(|| format!("there is no option {unknown}; assay {verb} --help lists the options"))
@@ -308,6 +391,44 @@ mod tests {
             ("delete last", "assay rm"),
             ("diff a b", "assay compare"),
             ("fio job.fio", "assay run FILE TARGET"),
+            ("run vmware t.dat --sequential", "--set random=0"),
+            ("run vmware t.dat --random", "--set random=VALUE"),
+            ("run vmware t.dat --random=30", "--set random=30"),
+            ("run vmware t.dat --outstanding 8", "--set outstanding=8"),
+            ("run vmware t.dat --write", "read=0 only writes"),
+            ("run vmware t.dat --mixed 70", "--set read=70"),
+            ("run vmware t.dat --latency", "leave it out"),
+            ("run vmware t.dat --percentile 99", "leave it out"),
+            ("run vmware t.dat --thinktime 5", "--rate"),
+            ("run vmware t.dat --bwlimit 100", "--rate"),
+            ("run vmware t.dat --bssplit=4k/50:8k/50", "access of a plan"),
+            ("run vmware t.dat --unlink=1", "--remove"),
+            ("run vmware t.dat --end_fsync=1", "--sync"),
+            ("run vmware t.dat --nodirect", "--cached"),
+            ("run vmware t.dat -q 32", "--set outstanding=32"),
+            ("run vmware t.dat -s 1G", "--size 1GiB"),
+            ("run vmware t.dat -f json", "--json"),
+            ("run vmware t.dat -j", "--json"),
+            ("run vmware t.dat -n 5", "--repeat"),
+            ("run vmware t.dat -p 4", "--set workers=4"),
+            ("run vmware t.dat --offset=1g", "assay run --help lists the options"),
+            ("stop", "Ctrl-C"),
+            ("watch", "assay serve"),
+            ("monitor", "assay serve"),
+            ("mount", "no mount"),
+            ("login iqn.x", "no login"),
+            ("write t.dat", "assay run vmware"),
+            ("read t.dat", "assay run vmware"),
+            ("iops t.dat", "assay run vmware"),
+            ("verify t.dat", "verify=true"),
+            ("rerun last", "--repeat 3"),
+            ("json last", "assay show RUN"),
+            ("upgrade", "package manager"),
+            ("doctor", "assay check"),
+            ("health", "assay check"),
+            ("summary", "assay show RUN"),
+            ("recommend", "assay size"),
+            ("fill t.dat", "creates and fills"),
             ("nas", "assay nfs://nas"),
             ("192.168.1.5", "assay iscsi://192.168.1.5"),
         ] {
@@ -320,13 +441,22 @@ mod tests {
     }
 
     #[test]
+    fn slips_are_left_to_the_parser() {
+        for typed in ["--isze=4k", "--overwirte=x", "--labl=x"] {
+            let words = ["assay", "run", "vmware", "t.dat", typed].map(str::to_owned);
+            let error = Cli::try_parse_from(&words).expect_err(typed);
+            assert_eq!(meant(&error, &words), None, "{typed}");
+        }
+    }
+
+    #[test]
     fn no_word_of_this_program_is_called_foreign() {
         let command = Cli::command();
         for known in command.get_subcommands() {
             assert_eq!(verb(known.get_name()), None);
         }
         let all: Vec<&str> =
-            OPTIONS.iter().chain(&VERBS).flat_map(|(words, _)| words.iter().copied()).collect();
+            OPTIONS.iter().chain(VERBS).flat_map(|(words, _)| words.iter().copied()).collect();
         assert!(all.iter().all(|word| word.chars().all(|c| !c.is_uppercase())));
     }
 }

@@ -151,3 +151,14 @@ fn the_program_describes_itself_to_shells_and_man() {
         "stores: format ",
     ]);
 }
+
+/// Which of the words it was, nothing said.
+#[test]
+fn a_word_that_is_not_utf_8_is_named() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let story = Story::new();
+    let mut command = story.command(&["run", "vmware", "good.dat"]);
+    command.arg(std::ffi::OsStr::from_bytes(b"bad\xff.dat"));
+    let output = crate::story::printed(command.output().unwrap());
+    output.refused(&[r#"error: "bad\xFF.dat" is not UTF-8"#, "ln -s"]);
+}
