@@ -75,9 +75,12 @@ fn again(first: &ResultSet, own: &ResultSet, options: &str) -> String {
     format!(" assay run {plan} {targets}{}{options}.", size.unwrap_or_default())
 }
 
-/// The targets of a facet as a shell takes them.
+/// The targets of a facet as a shell takes them. A diagnosis has other ways to a target beside it, `TARGET (one path)`,
+/// which are no addresses.
 fn typed(targets: &str) -> String {
-    targets.split(", ").map(quoted).collect::<Vec<_>>().join(" ")
+    let all: Vec<&str> = targets.split(", ").collect();
+    let is_way = |target: &&str| target.rsplit_once(" (").is_some_and(|(address, _)| all.contains(&address));
+    all.iter().copied().filter(|target| !is_way(target)).map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -91,5 +94,6 @@ mod tests {
             typed("iscsi://nas/iqn.2004-01.example:disk/1?portals=all&paths=2, it's.dat"),
             r"'iscsi://nas/iqn.2004-01.example:disk/1?portals=all&paths=2' 'it'\''s.dat'"
         );
+        assert_eq!(typed("/dev/sdb, /dev/sdb (one path)"), "/dev/sdb");
     }
 }

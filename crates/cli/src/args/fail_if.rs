@@ -20,7 +20,9 @@ impl FromStr for FailIf {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.contains(['<', '>']) {
             true => text.parse().map(Self::Limit).map_err(|error: ThresholdError| error.to_string()),
-            false => text.parse().map(Self::Change),
+            false => text.parse().map(Self::Change).map_err(|says: String| {
+                format!("{says}; a limit on a value is like \"p99 > 20ms\" or \"errors > 0\"")
+            }),
         }
     }
 }

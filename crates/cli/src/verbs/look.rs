@@ -140,6 +140,8 @@ struct Seen {
     is_writable: bool,
     /// Whether it is a file of somebody else.
     is_foreign_file: bool,
+    /// Whether Assay made it, and has filled it.
+    is_own: bool,
     /// Bytes that it holds or, where there is no file yet, that are free; `None` where that does not matter.
     room_bytes: Option<u64>,
     /// Whether it holds them already.
@@ -174,6 +176,7 @@ fn look(target: &str) -> anyhow::Result<Seen> {
                 identity: identity.map(str::to_owned),
                 is_writable,
                 is_foreign_file: found["kind"] == "file" && found["made_by_assay"] == false,
+                is_own: found["made_by_assay"] == true,
                 is_filled: held_bytes.is_some(),
                 room_bytes: held_bytes.or_else(|| found["filesystem"]["free_bytes"].as_u64()),
                 is_closed: found["kind"] == "directory" && !is_writable,
@@ -192,6 +195,7 @@ impl Seen {
         identity: None,
         is_writable: true,
         is_foreign_file: false,
+        is_own: false,
         room_bytes: None,
         is_filled: false,
         is_closed: false,
@@ -202,7 +206,8 @@ impl Seen {
     fn sized(&self) -> (String, String) {
         let size = self.first_size();
         let option = size.map_or_else(String::new, |size| format!(" --size {size}"));
-        (option, size.map_or_else(String::new, |size| format!("; fills {} first", size.rounded())))
+        let fills = size.filter(|_| !self.is_own).map(|size| format!("; fills {} first", size.rounded()));
+        (option, fills.unwrap_or_default())
     }
 
     /// Returns how much a first run writes before it measures, so that nobody waits for the size of a suite: a part of
