@@ -346,7 +346,7 @@ fn bus(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
     (LINK_FULL..BUS_FULL_MAX).contains(&bus.share(step.read.mb_per_s, step.write.mb_per_s)).then_some(())?;
     let each = if bus.full_duplex { " in each direction" } else { "" };
     let (rate, full) = (whole(step.total.mb_per_s), whole(f64::from(bus.mb_per_s)));
-    let evidence = format!("{rate} MB/s, and {} carries about {full}{each}", bus.says);
+    let evidence = format!("{rate} MB/s, and {} sustains about {full}{each}", bus.says);
     Suspect::shown(LimitKind::Interface, format!("the interface of {}", device.name), evidence)
 }
 

@@ -49,7 +49,7 @@ fn way(quantity: Quantity, v: &str) -> String {
         Quantity::TesterBusy => format!("the workers use {v} of their CPU time"),
         Quantity::OthersBusy => format!("other programs take {v} of this host's CPU time"),
         Quantity::HelpersBusy => format!("the kernel uses {v} CPUs for the load"),
-        Quantity::LinkShare => format!("the load moves {v} of what the links carry"),
+        Quantity::LinkShare => format!("the load moves {v} of what the links sustain"),
         Quantity::BusMatch => format!("the throughput is {v} of the nearest bus standard"),
         Quantity::DeviceBytes => format!("the devices of this host move {v} times the bytes of the load"),
         Quantity::RoundTripShare => format!("an idle round trip takes {v} of the latency"),

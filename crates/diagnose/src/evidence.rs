@@ -79,15 +79,14 @@ fn of_way(cause: Cause, of: &dyn Fn(Q) -> Option<f64>) -> Vec<Option<String>> {
         Cause::Link => {
             vec![
                 of(Q::LinkShare)
-                    .map(|share| format!("The load moves {} of what the links carry.", percent(share))),
+                    .map(|share| format!("The load moves {} of what the links sustain.", percent(share))),
             ]
         }
         Cause::PathPolicy => vec![
             rate(E::EvenPaths)
                 .map(|times| format!("Spreading the I/Os over all paths gave {times} times the IOPS.")),
-            of(Q::PathShare).map(|share| {
-                format!("The busiest path carries {} times its share of the I/Os.", number(share))
-            }),
+            of(Q::PathShare)
+                .map(|share| format!("The busiest path has {} times its share of the I/Os.", number(share))),
         ],
         Cause::SlowPath => vec![
             of(Q::PathDelays).map(|times| {
@@ -110,7 +109,7 @@ fn of_way(cause: Cause, of: &dyn Fn(Q) -> Option<f64>) -> Vec<Option<String>> {
             }),
         ],
         Cause::Interface => vec![of(Q::BusMatch).map(|share| {
-            format!("The throughput is {} of what the device's interface carries.", percent(share))
+            format!("The throughput is {} of what the device's interface sustains.", percent(share))
         })],
         _ => vec![
             of(Q::DeviceBytes)
@@ -197,7 +196,7 @@ fn of_state(cause: Cause, of: &dyn Fn(Q) -> Option<f64>) -> Vec<Option<String>> 
             rate(E::MoreOutstanding).map(|times| format!("Four times the queue depth gave {times} times the IOPS.")),
         ],
         Cause::LinkDowngraded => vec![of(Q::BusMatch).map(|share| {
-            format!("The throughput is {} of what the link carries at the speed that it has now.", percent(share))
+            format!("The throughput is {} of what the link sustains at the speed that it has now.", percent(share))
         })],
         Cause::Thermal => vec![
             shown("The drive is at its own temperature limit."),

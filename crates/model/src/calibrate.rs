@@ -531,7 +531,7 @@ fn check_link(c: &mut Calibration, tests: &MicroTests) {
     let Some(raw) = tests.raw_link_mb_s else { return };
     if ceiling.is_finite() && (raw / ceiling - 1.0).abs() > LINK_TOLERANCE {
         c.remarks.push(format!(
-            "the raw link carries {raw:.1} MB/s, its ceiling is {ceiling:.1}: check MTU, duplex, drops and host CPU"
+            "the raw link sustains {raw:.1} MB/s, its ceiling is {ceiling:.1}: check MTU, duplex, drops and host CPU"
         ));
     }
 }

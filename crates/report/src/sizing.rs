@@ -183,7 +183,7 @@ fn narrower(need: &Need, best: &Candidate) -> String {
     let Some(ms) = a.latency_ms.filter(|ms| ms.hi > ms.lo * WIDE) else { return String::new() };
     let because = match need.iops {
         Some(iops) if iops > a.full_iops.lo => format!(
-            "at the slow end of its ranges it is full at {} IOPS, below what is asked, and I/Os then queue",
+            "at the slow end of its ranges it saturates at {} IOPS, below what is asked, and I/Os then queue",
             count(a.full_iops.lo)
         ),
         _ => "what its ranges leave open counts more, the busier it is".to_owned(),

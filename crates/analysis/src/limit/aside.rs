@@ -21,7 +21,7 @@ const WORDS: [(&str, &str); 13] = [
     ("busy-host", "busy CPUs"),
     ("steal", "CPU time that the hypervisor took"),
     ("late-timers", "timers that fired late"),
-    ("retransmits", "lost packets"),
+    ("retransmits", "segments that TCP sent again"),
     ("link-errors", "errors of a link"),
     ("gap-in-window", "pauses of Assay itself"),
     ("cpu-quota", "a limit on the CPU time of Assay"),

@@ -110,7 +110,7 @@ fn of_members(of: &InterfaceFacts, members: &[&InterfaceFacts], depth: usize) ->
     };
     let says = format!(
         "{name} is a {kind} of {names}{hash}: a TCP connection uses one of them, and several may share one; together \
-         they carry at most the sum"
+         they sustain at most the sum"
     );
     Rate { one_bit_s: all_bit_s.and(fastest), all_bit_s, around_bytes, says }
 }

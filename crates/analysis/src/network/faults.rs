@@ -245,7 +245,7 @@ fn members_down(name: &str, bond: &InterfaceFacts) -> Option<PathFault> {
     }
     Some(PathFault::new(
         format!(
-            "{name}: {} has {} members, and {} has no link: it carries less, and one more failure may cut the path.",
+            "{name}: {} has {} members, and {} has no link: its throughput is lower, and one more failure may cut the path.",
             bond.name,
             bond.lower.len(),
             down.join(" and ")
@@ -337,7 +337,7 @@ fn one_link(paths: &[PathFacts], group: &Shared<'_>) -> Option<PathFault> {
         let why = if subnet.is_empty() { String::new() } else { format!(" (subnet {subnet})") };
         return Some(PathFault::new(
             format!(
-                "{who} the same interface, {device}{why}: together they carry no more than one link, and they fail \
+                "{who} the same interface, {device}{why}: together they sustain no more than one link, and they fail \
                  together."
             ),
             "Give each path an interface and a subnet of its own.",
@@ -345,7 +345,7 @@ fn one_link(paths: &[PathFacts], group: &Shared<'_>) -> Option<PathFault> {
     }
     Some(PathFault::new(
         format!(
-            "{who} {devices}, which share one NIC, {}: together they carry no more than that one link, and they fail \
+            "{who} {devices}, which share one NIC, {}: together they sustain no more than that one link, and they fail \
              together.",
             group.links.join(" and ")
         ),

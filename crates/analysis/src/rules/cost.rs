@@ -71,7 +71,7 @@ fn judge(cases: &[Case], used: &[(usize, &Modelled)]) -> Option<Fired> {
             Evidence::new("wire per KiB", wire, "us"),
             Evidence::new("misfit", rms * 100.0, "%"),
         ],
-        next: "Watch the target's CPU during the test; a second client shows whether one core is full or all of them.",
+        next: "Watch the target's CPU during the test; a second client shows whether one core is busy or all of them.",
         weight: 0.0,
     })
 }

@@ -102,7 +102,7 @@ pub(super) fn beyond_hardware(case: &Case) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "{rate:.0} MB/s is more than the links of the array file carry, {ceiling:.1} MB/s: a cache of this host \
+            "{rate:.0} MB/s is more than the {ceiling:.1} MB/s that the links of the array file sustain: a cache of this host \
              answered, or the array file does not describe the links of this target."
         ),
         evidence: vec![Evidence::new("measured", rate, "MB/s"), Evidence::new("ceiling", ceiling, "MB/s")],

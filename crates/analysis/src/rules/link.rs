@@ -29,7 +29,7 @@ pub(super) fn link(case: &Case) -> Option<Fired> {
             severity: Severity::Warning,
             says: format!(
                 "round robin does not spread the load: {rate:.1} MB/s is {of_one:.2} times what one of {:.0} {name} \
-                 paths carries ({:.1} MB/s). At {:.0} I/Os per turn and this queue depth, it keeps {:.2} paths busy.",
+                 paths sustains ({:.1} MB/s). At {:.0} I/Os per turn and this queue depth, it keeps {:.2} paths busy.",
                 facts.paths, facts.path_mb_s, load.array.paths.rr_ios.value, facts.paths_spread
             ),
             evidence,

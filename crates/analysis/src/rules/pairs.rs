@@ -47,7 +47,7 @@ pub(super) fn serial_writes(a: &Case, b: &Case) -> Option<Fired> {
         severity: Severity::Warning,
         says: format!(
             "random writes pass one at a time: {wa:.1} and {wb:.1} per second in two different mixes, {each_ms:.0} ms \
-             each, the time of {accesses:.0} disk accesses."
+             each, {accesses:.1} times as long as one disk access."
         ),
         evidence: vec![
             Evidence::new("first", wa, "writes/s"),

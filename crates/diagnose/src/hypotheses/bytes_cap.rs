@@ -27,7 +27,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         of::<3, false>,
         of::<3, true>,
     ],
-    helps: "Raise the limit (io.max, the QoS policy, a larger volume); nothing else is full.",
+    helps: "Raise the limit (io.max, the QoS policy, a larger volume); no other resource is saturated.",
     gain: None,
     look: "QoS settings of the volume, the hypervisor or the cloud, and ports in between that negotiated a \
         lower speed.",

@@ -11,7 +11,7 @@ use crate::setting::Setting;
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::FewOutstanding,
     name: "a queue depth that is too low",
-    physics: "Little's law: rate = outstanding / latency. While nothing is full, latency does not change with the \
+    physics: "Little's law: rate = outstanding / latency. While nothing is saturated, latency does not change with the \
         number of I/Os in flight, so twice as many give twice the rate.",
     source: "Little 1961; docs/design/040-model.md, bounds.",
     applies: |s| !s.is_paced,

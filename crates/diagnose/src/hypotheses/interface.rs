@@ -11,7 +11,7 @@ use crate::setting::Setting;
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::Interface,
     name: "the interface or bus of the device",
-    physics: "A bus carries a fixed number of bytes per second, whatever they are: 8x the size gives an eighth of \
+    physics: "A bus transfers a fixed number of bytes per second, whatever they are: 8x the size gives an eighth of \
         the rate, and neither span nor order matters. The rate is that of a standard: 280 or 550 MB/s \
         (SATA), 1.1 GB/s (SAS), 0.4 or 1 GB/s (USB), 0.85 to 0.9 of the lanes of PCIe.",
     source: "SATA 3.x, SAS-3, USB 3.x, PCIe line rates less their encoding and headers; the negotiated speed where \

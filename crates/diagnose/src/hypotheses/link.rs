@@ -11,7 +11,7 @@ use crate::setting::Setting;
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::Link,
     name: "the link",
-    physics: "A link carries a fixed number of bytes per second in each direction; the rate times the size is \
+    physics: "A link transfers a fixed number of bytes per second in each direction; the rate times the size is \
         constant, and everything behind it is idle part of the time. Reads and writes together get more than either \
         alone.",
     source: "Frame arithmetic of `assay check` (docs/design/040-model.md, Ethernet and iSCSI).",

@@ -12,7 +12,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::LinkDowngraded,
     name: "a link of the device that runs below its speed",
     physics: "After errors, or in the wrong slot, a port negotiates a lower speed or fewer lanes. The link then \
-        carries that many bytes, whatever they are, and the device could more.",
+        transfers that many bytes, whatever they are, and the device could more.",
     source: "current_link_speed and current_link_width of PCIe against the maximum of both ends; \
         sata_spd_limit.",
     applies: |s| s.is_local() && s.shows(Cause::LinkDowngraded),

@@ -12,8 +12,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::SlowPath,
     name: "one path that is slower than the others",
     physics: "Round robin gives every path the same number of I/Os, so all of them wait for the slowest: n paths \
-        carry n times what the slowest does, and nearly all outstanding I/Os queue on it. Latencies fall into two \
-        groups, and one of the other paths alone may carry more than all together.",
+        sustain n times what the slowest does, and nearly all outstanding I/Os queue on it. Latencies fall into two \
+        groups, and one of the other paths alone may sustain more than all together.",
     source: "A closed loop over n stations that are visited in turn (docs/design/040-model.md, round robin); round \
         trips of the kernel's connections (tcp_info).",
     applies: |s| s.is_remote() && s.paths > 1,

@@ -12,7 +12,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::TargetPerByte,
     name: "the target's software, which costs time for each byte",
     physics: "Copies and checksums cost the target CPU time for each byte. Throughput stays the same when I/Os grow, \
-        below what link and media carry; neither span nor order matters.",
+        below what link and media sustain; neither span nor order matters.",
     source: "T = a + b x size with b above the time on the wire (rule `software-cost`).",
     applies: |s| s.is_remote(),
     forms: &[expects, expects_alike],

@@ -122,7 +122,7 @@ fn the_calibrated_file_reads_back_with_provenance_and_warnings() {
     let c = calibrate(&sheet, &tests, &mut Tables::default()).unwrap();
     let text = c.to_toml();
     assert!(text.contains("# Not to be used for:"), "{text}");
-    assert!(text.contains("# Note: the raw link carries 60.0 MB/s, its ceiling is 117.0"), "{text}");
+    assert!(text.contains("# Note: the raw link sustains 60.0 MB/s, its ceiling is 117.0"), "{text}");
     assert!(text.contains("from = \"calibrated: run hidden\""), "{text}");
     assert_eq!(parse("calibrated.toml", &text).unwrap(), c.array);
 }
