@@ -33,8 +33,8 @@ pub fn file_users(path: &Path) -> Vec<String> {
     usage::file_users(&Machine::this(), path)
 }
 
-/// Returns the first of some regular files, by its index, that another program has open for writing, as far as this user
-/// may see it, and which program that is: a sentence that fits after the name of the file.
+/// Returns the first of some regular files, by its index, that another program has open for writing, as far as this
+/// user may see it, and which program that is: a sentence that fits after the name of the file.
 #[must_use]
 pub fn file_writer(paths: &[&Path]) -> Option<(usize, String)> {
     opened::file_writer(paths)

@@ -211,8 +211,8 @@ fn hold(
     Held::of(path, real, file, looked)
 }
 
-/// Fails if another program has one of the files open for writing that --overwrite names: a virtual machine or a database
-/// uses a file so. Assay's own file holds nobody's data. All processes are looked at once for all files.
+/// Fails if another program has one of the files open for writing that --overwrite names: a virtual machine or a
+/// database uses a file so. Assay's own file holds nobody's data. All processes are looked at once for all files.
 pub(crate) fn check_writers<'i>(files: impl Iterator<Item = &'i InspectedFile>) -> Result<(), PrepareError> {
     let allowed: Vec<&InspectedFile> = files.filter(|file| file.state == FileState::Allowed).collect();
     let paths: Vec<&Path> = allowed.iter().map(|file| file.real.as_path()).collect();

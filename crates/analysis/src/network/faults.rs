@@ -245,7 +245,8 @@ fn members_down(name: &str, bond: &InterfaceFacts) -> Option<PathFault> {
     }
     Some(PathFault::new(
         format!(
-            "{name}: {} has {} members, and {} has no link: its throughput is lower, and one more failure may cut the path.",
+            "{name}: {} has {} members, and {} has no link: its throughput is lower, and one more failure \
+             may cut the path.",
             bond.name,
             bond.lower.len(),
             down.join(" and ")

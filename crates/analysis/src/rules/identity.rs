@@ -102,8 +102,8 @@ pub(super) fn beyond_hardware(case: &Case) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "{rate:.0} MB/s is more than the {ceiling:.1} MB/s that the links of the array file sustain: a cache of this host \
-             answered, or the array file does not describe the links of this target."
+            "{rate:.0} MB/s is more than the {ceiling:.1} MB/s that the links of the array file sustain: a cache of \
+             this host answered, or the array file does not describe the links of this target."
         ),
         evidence: vec![Evidence::new("measured", rate, "MB/s"), Evidence::new("ceiling", ceiling, "MB/s")],
         next: "Check link, paths and MTU in the array file; without --cached no cache of this host answers.",

@@ -77,7 +77,7 @@ fn a_store_that_is_deleted_during_a_run_costs_nothing() {
 
 /// Nothing was said of a test file that somebody deleted while it was measured.
 #[test]
-fn a_target_that_is_deleted_during_a_run_is_told() {
+fn a_target_that_is_deleted_during_a_run_is_named() {
     let story = Story::new();
     story.write("plan.toml", PLAN);
     let mut running = story.start(&["run", "plan.toml", "t.dat", "--size", "1MiB"]);
