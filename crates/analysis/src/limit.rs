@@ -587,8 +587,10 @@ fn says(summary: &RunSummary, steps: &[StepLimit], disturbed: &[StepId]) -> Opti
     let clauses = groups.iter().take(CLAUSES_MAX).map(|group| group.says(&names, steps.len(), disturbed));
     let mut text = clauses.collect::<Vec<_>>().join("; ");
     let more: usize = groups.iter().skip(CLAUSES_MAX).map(|group| group.indices.len()).sum();
-    if more > 0 {
-        text.push_str(&format!("; {more} more have other limits"));
+    match more {
+        0 => {}
+        1 => text.push_str("; 1 more has another limit"),
+        more => text.push_str(&format!("; {more} more have other limits")),
     }
     (!text.is_empty()).then(|| format!("{}.", capitalised(&text)))
 }

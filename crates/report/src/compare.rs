@@ -420,7 +420,7 @@ const WORDS: [(Change, &str); 8] = [
 ];
 
 /// Returns what the words of the table mean, as far as they are in it.
-pub(crate) fn legend(comparison: &Comparison, has_throughput: bool) -> String {
+fn legend(comparison: &Comparison, has_throughput: bool) -> String {
     let cells = || comparison.tests.iter().flat_map(|t| t.cells.iter().flatten());
     let has =
         |source: SpreadSource| cells().filter_map(|c| c.against.as_ref()).any(|a| a.spread_from == source);
@@ -445,6 +445,11 @@ pub(crate) fn legend(comparison: &Comparison, has_throughput: bool) -> String {
         );
     }
     says
+}
+
+/// The same for a page.
+pub(crate) fn legend_html(comparison: &Comparison) -> String {
+    crate::html::escape(&legend(comparison, true)).replace("2^20", "2<sup>20</sup>")
 }
 
 /// The same as one JSON document.

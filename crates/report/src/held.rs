@@ -3,7 +3,7 @@
 use assay_analysis::compare::{Change, Comparison, TestPair};
 use serde_json::{Value, json};
 
-use crate::compare::{Reader, document as comparison_json, legend, name_of, ratio_text, result_table};
+use crate::compare::{Reader, document as comparison_json, legend_html, name_of, ratio_text, result_table};
 use crate::escape;
 use crate::glance::Before;
 use crate::layout::wrap;
@@ -115,7 +115,7 @@ pub(crate) fn json(held: &Held) -> Value {
 /// Returns the part of the report of a run.
 #[must_use]
 pub fn html(held: &Held) -> String {
-    let table = result_table(&held.comparison, Reader::Person).html(&escape(&legend(&held.comparison, true)));
+    let table = result_table(&held.comparison, Reader::Person).html(&legend_html(&held.comparison));
     let differs: String = held
         .comparison
         .differences

@@ -3,7 +3,7 @@
 use assay_analysis::compare::{ResultSet, Row, Side, compare_same};
 use assay_record::{Outcome, RunDigest, RunHeader};
 use assay_report::held::{Held, Origin, THIS_RUN};
-use assay_store::{Baseline, BaselineOf, Reader, RunFilter, RunRow, RunSlice, StoreError, target_key};
+use assay_store::{Baseline, BaselineOf, Reader, RunFilter, RunRow, RunSlice, StoreError};
 
 use crate::sides::repetitions;
 use crate::stored::{ReadError, Stored};
@@ -14,17 +14,29 @@ const REPETITIONS_MAX: usize = 8;
 /// Earlier runs on a target among which the last comparable one is looked for.
 const EARLIER_MAX: usize = 50;
 
-/// Returns the baseline of a plan on the first of these targets that has one.
+/// Returns the baseline of a plan on the first of these targets that has one, by their names in the store.
 ///
 /// # Errors
 /// Where the store cannot be read.
 pub fn baseline_of(store: &Reader, plan: &str, targets: &[String]) -> Result<Option<Baseline>, StoreError> {
     let known = store.baselines()?;
     let found = targets.iter().find_map(|target| {
-        let key = target_key(target);
-        known.iter().find(|baseline| baseline.plan == plan && baseline.address == key)
+        known.iter().find(|baseline| baseline.plan == plan && baseline.address == *target)
     });
     Ok(found.cloned())
+}
+
+/// Returns the names in the store of the targets of a run.
+///
+/// # Errors
+/// Where the store cannot be read.
+pub fn keys_of(store: &Reader, header: &RunHeader) -> Result<Vec<String>, StoreError> {
+    store.target_keys(&header.run, header.targets.iter().map(|target| target.address.as_str()))
+}
+
+/// Returns the names in the store of the targets of a run in a list.
+pub(crate) fn keys_of_row(store: &Reader, row: &RunRow) -> Result<Vec<String>, StoreError> {
+    store.target_keys(&row.run, row.targets.iter().map(String::as_str))
 }
 
 /// Returns a run, or its repetitions, against the baseline of its plan and target; `None` where none is set, or it is
@@ -33,7 +45,7 @@ pub fn baseline_of(store: &Reader, plan: &str, targets: &[String]) -> Result<Opt
 /// # Errors
 /// Where the store, or a run of the baseline, cannot be read.
 pub fn held(store: &Reader, header: &RunHeader, readings: Vec<ResultSet>) -> Result<Option<Held>, ReadError> {
-    let targets: Vec<String> = header.targets.iter().map(|target| target.address.clone()).collect();
+    let targets = keys_of(store, header)?;
     let Some(baseline) = baseline_of(store, &header.plan.name, &targets)? else { return Ok(None) };
     let runs = runs_of_baseline(store, &baseline)?;
     if runs.is_empty() || readings.iter().any(|reading| runs.contains(&reading.id)) {
@@ -61,7 +73,7 @@ pub fn held(store: &Reader, header: &RunHeader, readings: Vec<ResultSet>) -> Res
 /// # Errors
 /// Where the store, or a run of the baseline, cannot be read.
 pub fn baseline_side(store: &Reader, row: &RunRow) -> Result<Option<Side>, ReadError> {
-    let Some(baseline) = baseline_of(store, &row.name, &row.targets)? else { return Ok(None) };
+    let Some(baseline) = baseline_of(store, &row.name, &keys_of_row(store, row)?)? else { return Ok(None) };
     let runs = runs_of_baseline(store, &baseline)?;
     let read = |run: &String| Ok(Stored::read_extract(store, run)?.result_set());
     let readings = runs.iter().map(read).collect::<Result<Vec<_>, ReadError>>()?;
@@ -96,7 +108,7 @@ pub fn read_extract_held(store: &Reader, name: &str) -> Result<Stored, ReadError
 fn last(store: &Reader, header: &RunHeader, reading: ResultSet) -> Result<Option<Held>, ReadError> {
     let Some(target) = header.targets.first() else { return Ok(None) };
     let filter = RunFilter {
-        on_target: Some(target_key(&target.address)),
+        on_target: keys_of(store, header)?.into_iter().next(),
         until_unix_ms: Some(header.started_unix_ms),
         ..RunFilter::default()
     };

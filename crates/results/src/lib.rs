@@ -17,7 +17,8 @@ mod stored;
 mod targets;
 
 pub use baseline::{
-    against_earlier, baseline_of, baseline_side, held, read_extract_held, read_held, runs_of_baseline,
+    against_earlier, baseline_of, baseline_side, held, keys_of, read_extract_held, read_held,
+    runs_of_baseline,
 };
 pub use complete::{complete, completed, incomplete};
 pub use known::{KnownTargets, TargetHistory};

@@ -1,11 +1,11 @@
 //! Runs of a list against the baselines of their plans and targets, by digests alone.
 
-use assay_analysis::compare::ResultSet;
+use assay_analysis::compare::{Change, ResultSet, Side, compare_same};
 use assay_analysis::trend::Level;
 use assay_record::{RunDigest, TestDigest};
-use assay_store::{Baseline, ListedRun, Reader, RunFilter, RunSlice, StoreError, target_key};
+use assay_store::{Baseline, ListedRun, Reader, RunFilter, RunSlice, StoreError};
 
-use crate::baseline::runs_of_baseline;
+use crate::baseline::{keys_of_row, runs_of_baseline};
 
 /// Runs whose digests are in memory at once.
 const PART: usize = 1_000;
@@ -27,13 +27,12 @@ struct Repetitions {
 pub enum InShort {
     /// It is one of the repetitions.
     Own,
-    /// The IOPS of its first test over the level of the baseline, and whether that is outside of the interval of the
-    /// repetitions; of a single one nothing is known.
+    /// The IOPS of its first test over the level of the baseline.
     Ratio {
         /// Over the level.
         ratio: f64,
-        /// Whether it is outside of the interval.
-        is_beyond: Option<bool>,
+        /// Whether that is real, as a comparison with the repetitions of the baseline says.
+        change: Change,
     },
 }
 
@@ -52,13 +51,11 @@ impl Baselines {
         Ok(Self(store.baselines()?.into_iter().map(read).collect::<Result<_, _>>()?))
     }
 
-    /// Returns the level of the baseline of a plan on the first of these targets that has one, in each test of its
-    /// first repetition, where the repetitions measured what this reading does.
+    /// Returns the level of the baseline of a plan on the first of these targets (names in the store) that has one, in each
+    /// test of its first repetition, where the repetitions measured what this reading does.
     #[must_use]
     pub fn levels(&self, plan: &str, targets: &[String], reading: &ResultSet) -> Vec<(&TestDigest, Level)> {
-        let is_on = |of: &&Repetitions| {
-            of.baseline.plan == plan && targets.iter().any(|target| target_key(target) == of.baseline.address)
-        };
+        let is_on = |of: &&Repetitions| of.baseline.plan == plan && targets.contains(&of.baseline.address);
         let Some(of) = self.0.iter().find(is_on) else { return Vec::new() };
         let same: Vec<RunDigest> =
             of.digests.iter().filter(|digest| reading.is_of_load(digest)).cloned().collect();
@@ -82,7 +79,8 @@ impl Baselines {
                 let runs = store.list(&filter, RunSlice { skip, limit: PART })?.runs;
                 let is_last = runs.len() < PART;
                 for run in runs {
-                    if let Some(InShort::Ratio { ratio, .. }) = self.against(&run) {
+                    let of = self.of(store, &run).filter(|of| !of.runs.contains(&run.row.run));
+                    if let Some((ratio, _)) = of.and_then(|of| of.ratio(&run)) {
                         found.push((ratio, run.row.run));
                     }
                 }
@@ -99,19 +97,55 @@ impl Baselines {
 
     /// Returns how a run stands; `None` where it has no baseline, or no test that both have completed.
     #[must_use]
-    pub fn against(&self, run: &ListedRun) -> Option<InShort> {
-        let is_of = |of: &&Repetitions| {
-            let is_on = |target: &String| target_key(target) == of.baseline.address;
-            of.baseline.plan == run.row.name && run.row.targets.iter().any(is_on)
-        };
-        let of = self.0.iter().find(is_of)?;
+    pub fn against(&self, store: &Reader, run: &ListedRun) -> Option<InShort> {
+        let of = self.of(store, run)?;
         if of.runs.contains(&run.row.run) {
             return Some(InShort::Own);
         }
+        let (ratio, test) = of.ratio(run)?;
+        Some(InShort::Ratio { ratio, change: of.change(run, test) })
+    }
+
+    /// Returns the baseline of a run.
+    fn of(&self, store: &Reader, run: &ListedRun) -> Option<&Repetitions> {
+        if !self.0.iter().any(|of| of.baseline.plan == run.row.name) {
+            return None;
+        }
+        // Without them nothing can be said of the run, and the list goes on.
+        let targets = keys_of_row(store, &run.row).unwrap_or_default();
+        let is_of =
+            |of: &&Repetitions| of.baseline.plan == run.row.name && targets.contains(&of.baseline.address);
+        self.0.iter().find(is_of)
+    }
+}
+
+impl Repetitions {
+    /// Returns the IOPS of the first test of a run over the level of the baseline.
+    fn ratio<'r>(&self, run: &'r ListedRun) -> Option<(f64, &'r TestDigest)> {
         let test = run.digest.as_ref()?.tests.iter().find(|test| test.complete)?;
-        let level = Level::of_digests(&of.digests, test)?.iops;
-        let ends = level.lo.zip(level.hi);
-        let is_beyond = ends.map(|(lo, hi)| !(lo..=hi).contains(&test.iops.value));
-        (level.value > 0.0).then(|| InShort::Ratio { ratio: test.iops.value / level.value, is_beyond })
+        let level = Level::of_digests(&self.digests, test)?.iops.value;
+        (level > 0.0).then(|| (test.iops.value / level, test))
+    }
+
+    /// Returns whether the IOPS of a test of a run differ by more than the repetitions do.
+    fn change(&self, run: &ListedRun, test: &TestDigest) -> Change {
+        let targets = run.row.targets.join(", ");
+        let reading = |digest: &RunDigest| {
+            let mut set = ResultSet::of_digest(&run.row.run, &run.row.name, &targets, digest)?;
+            set.rows.retain(|row| row.test == test.test && row.step == test.step);
+            Some(set)
+        };
+        let side = |readings: Vec<ResultSet>| Side { name: String::new(), readings };
+        let sides = [
+            side(self.digests.iter().filter_map(reading).collect()),
+            side(run.digest.iter().filter_map(reading).collect()),
+        ];
+        if sides.iter().any(|side| side.readings.is_empty()) {
+            return Change::Unknown;
+        }
+        let comparison = compare_same(&sides, &[]);
+        let pair = comparison.tests.first().filter(|pair| !pair.is_paced);
+        let against = pair.and_then(|pair| pair.cells.get(1)?.as_ref()?.against.as_ref());
+        against.map_or(Change::Unknown, |against| against.change)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use assay_analysis::compare::{ResultSet, Side, Source};
 use assay_record::Outcome;
-use assay_store::{Reader, RunFilter, RunRow, RunSlice, StoreError, target_key};
+use assay_store::{Reader, RunFilter, RunRow, RunSlice, StoreError};
 
 use crate::stored::{ReadError, Stored};
 
@@ -20,18 +20,20 @@ const LABELS_MAX: usize = 64;
 /// Where the store cannot be read.
 pub fn repetitions(store: &Reader, sides: &[Side]) -> Result<Vec<Side>, StoreError> {
     let single = sides.iter().filter(|side| side.readings.len() == 1).map(|side| &side.readings[0]);
-    let mut targets: Vec<&str> =
-        single.filter(|set| set.source == Source::Run).filter_map(ResultSet::targets).collect();
+    let runs = single.filter(|set| set.source == Source::Run);
+    let mut targets: Vec<(&str, &str)> =
+        runs.filter_map(|set| Some((set.targets()?, set.id.as_str()))).collect();
     targets.sort_unstable();
-    targets.dedup();
+    targets.dedup_by_key(|(targets, _)| *targets);
     let is_compared = |run: &str| sides.iter().any(|side| side.readings.iter().any(|set| set.id == run));
     let mut groups: Vec<Group> = Vec::new();
     let mut by_key: HashMap<String, usize> = HashMap::new();
-    for all in targets {
+    for (all, run) in targets {
         let first = all.split(", ").next().unwrap_or_default();
-        let filter = RunFilter { on_target: Some(target_key(first)), ..RunFilter::default() };
+        let on_target = store.target_keys(run, [first])?.pop();
+        let filter = RunFilter { on_target, ..RunFilter::default() };
         let rows = store.rows(&filter, RunSlice::ALL)?.into_iter();
-        for row in rows.filter(|row| row.status == Some(Outcome::Done) && row.targets.join(", ") == *all) {
+        for row in rows.filter(|row| row.status == Some(Outcome::Done) && row.targets.join(", ") == all) {
             let Some(label) = &row.label else { continue };
             let key = [label.as_str(), &row.name, all].join("\n");
             let place = by_key.get(&key).copied().unwrap_or_else(|| {

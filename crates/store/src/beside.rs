@@ -1,6 +1,7 @@
 //! What the store keeps beside runs: prices, baselines and checks of targets, the tester's own ceilings, journals.
 
 use crate::error::StoreError;
+use crate::key::{is_relative, keys_among, target_key};
 use crate::reader::Reader;
 use crate::sql::{Row, SqlError, Value, values};
 use crate::store::Store;
@@ -66,6 +67,24 @@ impl Reader {
              UNION SELECT address FROM price UNION SELECT address FROM baseline ORDER BY address",
             |row| Ok(row.text(0)?.to_owned()),
         )
+    }
+
+    /// Returns the names in the store of the targets of a run, in their order ([`crate::target_key`]). A relative path
+    /// is that of the folder in which the run was started, wherever this program runs.
+    pub fn target_keys<'a>(
+        &self,
+        run: &str,
+        targets: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Vec<String>, StoreError> {
+        let targets: Vec<&str> = targets.into_iter().collect();
+        if !targets.iter().any(|target| is_relative(target)) {
+            return Ok(targets.into_iter().map(target_key).collect());
+        }
+        let query = "SELECT address FROM run_target WHERE run_id = (SELECT id FROM run WHERE run = ?1)";
+        let known = self.database.rows(query, values![run]);
+        let known: Result<Vec<String>, SqlError> =
+            known.and_then(|rows| rows.iter().map(|row| Ok(row.text(0)?.to_owned())).collect());
+        Ok(keys_among(&targets, &known.map_err(|source| self.read_error(source))?))
     }
 
     /// Returns the price of a target, as it was set.

@@ -31,6 +31,30 @@ pub(crate) fn key_of_run(target: &TargetFacts) -> String {
     }
 }
 
+/// Whether an address is a path that leads elsewhere from another folder.
+pub(crate) fn is_relative(address: &str) -> bool {
+    matches!(address.parse::<Address>(), Ok(Address::Path(path)) if path.is_relative())
+}
+
+/// Returns the names of the targets of a run among those that the store has of it. Where two relative paths have no
+/// end in common with a name, as links have not, neither can be told from the other.
+pub(crate) fn keys_among(targets: &[&str], known: &[String]) -> Vec<String> {
+    let fits = |target: &str, name: &str| Path::new(name).ends_with(target.trim_start_matches("./"));
+    let key = |target: &&str| {
+        let key = target_key(target);
+        if !is_relative(target) || known.is_empty() {
+            return key;
+        }
+        let by_end = known.iter().filter(|name| fits(target, name)).collect::<Vec<_>>();
+        match (by_end.as_slice(), known) {
+            ([only], _) => (*only).clone(),
+            (_, [only]) => only.clone(),
+            _ => key,
+        }
+    };
+    targets.iter().map(key).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use assay_record::MemberFacts;
@@ -60,6 +84,22 @@ mod tests {
         };
         assert_eq!(key_of_run(&far("./no-such-file.dat")), "/mnt/far/t.dat");
         assert_eq!(key_of_run(&far("/no/such/file.dat")), "/no/such/file.dat");
+    }
+
+    #[test]
+    fn a_relative_path_of_a_run_is_that_of_its_folder() {
+        let check = |targets: &[&str], known: &[&str], expected: &[&str]| {
+            let known: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(keys_among(targets, &known), expected);
+        };
+        check(&["./t.dat"], &["/mnt/a/t.dat"], &["/mnt/a/t.dat"]);
+        check(&["../t.dat"], &["/mnt/t.dat"], &["/mnt/t.dat"]);
+        check(
+            &["b.dat", "null:", "./a.dat"],
+            &["/x/a.dat", "/x/b.dat", "null:"],
+            &["/x/b.dat", "null:", "/x/a.dat"],
+        );
+        check(&["/no/t.dat"], &["/mnt/t.dat"], &["/no/t.dat"]);
     }
 
     fn name(path: &Path) -> String {

@@ -94,8 +94,21 @@ impl IntoResponse for Refusal {
         );
         let mut response = html(Page::plain(title, Place::None, &body).text());
         *response.status_mut() = self.status;
+        response.extensions_mut().insert(Says(self.says));
         response
     }
+}
+
+/// What a refusal says, beside its page.
+#[derive(Clone)]
+struct Says(String);
+
+/// Gives programs a refusal as a document with its sentence, `error`.
+pub(crate) async fn refused_as_json(mut response: Response) -> Response {
+    let Some(Says(says)) = response.extensions_mut().remove() else { return response };
+    let mut answer = typed(format!("{:#}\n", serde_json::json!({ "error": says })), "application/json");
+    *answer.status_mut() = response.status();
+    answer
 }
 
 /// Returns an HTML document as an answer.

@@ -13,7 +13,7 @@ use assay_analysis::{Collector, Finding, RunSummary, Standing, StepSummary};
 use assay_record::{Event, FigureDigest, Outcome, Phase, RunEvent, RunHeader, StepId};
 use assay_report::html::{Live as LiveCharts, Reference, ReferenceLevel, Span, escape};
 use assay_report::standing::moment;
-use assay_results::{Baselines, judged};
+use assay_results::{Baselines, judged, keys_of};
 use assay_store::{Reader, StoreError};
 use tokio::sync::watch;
 
@@ -285,7 +285,7 @@ impl Followed {
         let mut alone = self.collector.summary();
         alone.steps = vec![step];
         let reading = ResultSet::of_run(&self.header, &alone, &[], None);
-        let targets: Vec<String> = self.header.targets.iter().map(|target| target.address.clone()).collect();
+        let targets = keys_of(store, &self.header).unwrap_or_default();
         // A run is shown without what it is compared with where that cannot be read.
         let baselines = Baselines::read(store).unwrap_or_default();
         let levels = baselines.levels(&self.header.plan.name, &targets, &reading);

@@ -75,7 +75,7 @@ fn set(store: &Store, name: &str, target: Option<&str>) -> anyhow::Result<()> {
     has_results(store, name, &rows)?;
     let first = rows.first().context("a baseline has at least one run")?;
     let header = store.header(&first.run)?;
-    let address = target_of(&header, target)?;
+    let address = target_of(&header, &assay_results::keys_of(store, &header)?, target)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let set_unix_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
     let baseline = Baseline { address, plan: first.name.clone(), of, set_unix_ms };
@@ -123,10 +123,9 @@ fn has_results(store: &Store, name: &str, rows: &[RunRow]) -> anyhow::Result<()>
 }
 
 /// Returns the name in the store of the target that is meant.
-fn target_of(header: &RunHeader, typed: Option<&str>) -> anyhow::Result<String> {
-    let known: Vec<String> = header.targets.iter().map(|target| target_key(&target.address)).collect();
+fn target_of(header: &RunHeader, known: &[String], typed: Option<&str>) -> anyhow::Result<String> {
     let list = || known.join(", ");
-    match (typed, known.as_slice()) {
+    match (typed, known) {
         (None, [only]) => Ok(only.clone()),
         (None, _) => bail!("run {} has several targets; choose one with --target: {}", header.run, list()),
         (Some(typed), _) => {
@@ -163,7 +162,8 @@ pub(crate) fn check_gates(
     plan: &str,
     targets: &[String],
 ) -> anyhow::Result<()> {
-    if gates.is_empty() || baseline_of(store, plan, targets)?.is_some() {
+    let keys: Vec<String> = targets.iter().map(|target| target_key(target)).collect();
+    if gates.is_empty() || baseline_of(store, plan, &keys)?.is_some() {
         return Ok(());
     }
     bail!(

@@ -131,7 +131,6 @@ fn every_failed_operation_is_counted_in_the_window_or_outside_it() {
         let (inside, outside) = (reported.counted(0).total().errors, reported.ends()[0].outside_errors);
         let failed = reported.seen.failed.load(Ordering::Relaxed);
         assert_eq!(inside + outside, failed, "{semantics}");
-        assert!(inside > 0 && outside > 0, "{semantics}: {inside} and {outside}");
     }
 }
 

@@ -6,7 +6,7 @@ use super::facts::{self, Fact};
 use super::heat_difference::heat_difference;
 use super::trend::Links;
 use super::{page_end, page_start};
-use crate::compare::{Reader, judged, legend, letter, result_table, shared_and_lone};
+use crate::compare::{Reader, judged, legend_html, letter, result_table, shared_and_lone};
 use crate::svg::{
     Axis, BarSeries, Bars, Line, Lines, STYLES, Side, Star, Whisker, WhiskerSeries, Whiskers, escape,
 };
@@ -76,8 +76,7 @@ fn sides(comparison: &Comparison) -> String {
 
 fn table(comparison: &Comparison) -> String {
     let (_, lone) = shared_and_lone(comparison);
-    let table = result_table(comparison, Reader::Person)
-        .html(&escape(&legend(comparison, true)).replace("2^20", "2<sup>20</sup>"));
+    let table = result_table(comparison, Reader::Person).html(&legend_html(comparison));
     let mut text = format!("<h2>Test by test</h2>\n<div class=\"scroll\" tabindex=\"0\">{table}</div>\n");
     lone.iter().for_each(|says| text.push_str(&format!("<p class=\"soft\">{}</p>\n", escape(says))));
     text
@@ -86,6 +85,9 @@ fn table(comparison: &Comparison) -> String {
 /// The ratios of all tests in one picture, then the throughput of each sweep and of the tests that sweep nothing.
 fn charts(comparison: &Comparison) -> String {
     let (shared, _) = shared_and_lone(comparison);
+    if shared.is_empty() {
+        return String::new();
+    }
     let mut text = String::from("<h2>Charts</h2>\n");
     // Points of many tests need the room of two charts; those of a few would only be larger.
     if shared.len() > NAMES_NARROW {

@@ -19,22 +19,25 @@ pub(super) fn screen(header: &RunHeader, summary: &RunSummary, disturbed: &[Step
     if !curves.is_empty() {
         return curves + sweeps;
     }
-    let rows = shown(summary, disturbed);
+    // Bars of two settings swept together are a list in which nothing stands beside what it differs from.
+    let steps: Vec<&StepSummary> =
+        summary.steps.iter().filter(|step| !super::sweep::is_of_two(header, step)).collect();
+    let rows = shown(&steps, disturbed);
     if sweeps.is_empty() || rows.iter().all(|row| row.swept == Swept::No) {
-        return came_out(summary, disturbed, &rows) + sweeps;
+        return came_out(steps.len(), disturbed, &rows) + sweeps;
     }
     // The step with the highest throughput of a sweep has neither its most IOPS nor its shortest latency: the sweep
     // itself is what came out.
     let others: Vec<Shown<'_>> = rows.into_iter().filter(|row| row.swept == Swept::No).collect();
-    format!("{sweeps}{}", came_out(summary, disturbed, &others))
+    format!("{sweeps}{}", came_out(steps.len(), disturbed, &others))
 }
 
-/// Bars of tests; nothing for a run without results.
-fn came_out(summary: &RunSummary, disturbed: &[StepId], rows: &[Shown<'_>]) -> String {
+/// Bars of tests, some of all steps; nothing for a run without results.
+fn came_out(all: usize, disturbed: &[StepId], rows: &[Shown<'_>]) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let (all, drawn) = (summary.steps.len(), rows.len());
+    let drawn = rows.len();
     let fewer = match drawn < all {
         true => {
             format!("<p class=\"soft\">{drawn} of {all} steps are drawn; the table has all of them.</p>\n")
@@ -59,10 +62,10 @@ enum Swept {
 }
 
 /// All steps that have a result, or the best of each test where they are too many.
-fn shown<'s>(summary: &'s RunSummary, disturbed: &[StepId]) -> Vec<Shown<'s>> {
-    let measured: Vec<&StepSummary> = summary
-        .steps
+fn shown<'s>(steps: &[&'s StepSummary], disturbed: &[StepId]) -> Vec<Shown<'s>> {
+    let measured: Vec<&StepSummary> = steps
         .iter()
+        .copied()
         .filter(|s| s.skipped.is_none() && s.unmeasured.is_none() && s.total.ops > 0)
         .collect();
     let named = |step: &'s StepSummary| Shown {

@@ -50,8 +50,14 @@ fn row(test: &TestPair) -> String {
 }
 
 fn against_cell(test: &TestPair, against: &Against) -> String {
-    let percent = percent(judged(test, against).value);
-    let (class, says) = match against.change {
+    format!("<td>{}</td>", marked(judged(test, against).value, against.change))
+}
+
+/// Returns a ratio as percent, with the mark of whether it is real.
+#[must_use]
+pub fn marked(ratio: f64, change: Change) -> String {
+    let percent = percent(ratio);
+    let (class, says) = match change {
         Change::Faster => ("better", format!("▲ {percent}")),
         Change::Slower => ("worse", format!("▼ {percent}")),
         Change::PerhapsFaster => ("better", format!("▲? {percent}")),
@@ -60,7 +66,7 @@ fn against_cell(test: &TestPair, against: &Against) -> String {
         Change::Unknown => ("soft", percent),
         Change::NotComparable => ("soft", "≠".to_owned()),
     };
-    format!("<td><span class=\"{class}\">{says}</span></td>")
+    format!("<span class=\"{class}\">{says}</span>")
 }
 
 /// `+9 %`, `−40 %`, `×3.4` from twice on.

@@ -46,6 +46,11 @@ pub(super) fn sweeps(header: &RunHeader, summary: &RunSummary, disturbed: &[Step
     text
 }
 
+/// Whether a step is of a sweep of two settings, which is drawn as lines or as a map.
+pub(super) fn is_of_two(header: &RunHeader, step: &StepSummary) -> bool {
+    header.plan.tests.get(step.id.test as usize).is_some_and(|test| grid(test).is_some())
+}
+
 /// Tests with the same steps.
 struct Sweep<'s> {
     header: &'s RunHeader,

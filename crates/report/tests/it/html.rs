@@ -263,6 +263,7 @@ fn swept(name: &str, outstanding: &str) -> String {
     );
     let page = html(&run(synthetic::plan(&plan)), name);
     check(&page);
+    assert!(!page.contains("<h2>Results</h2>"), "no bars of what the sweep draws");
     let (_, sweep) = page.split_once("<h2>Sweep of size and outstanding</h2>").unwrap();
     sweep.split("<h2").next().unwrap().to_owned()
 }

@@ -1,12 +1,12 @@
 //! One run, or one baseline, has the same figures wherever it is read.
 
-use assay_analysis::compare::{ResultSet, Side, compare_with};
+use assay_analysis::compare::{Change, ResultSet, Side, compare_with};
 use assay_record::RunHeader;
 use assay_results::{
-    Baselines, LastTest, Stored, TargetRuns, baseline_level, baseline_side, complete, labelled,
-    read_extract_held, repetitions,
+    Baselines, InShort, LastTest, Stored, TargetRuns, against_earlier, baseline_level, baseline_side,
+    complete, labelled, read_extract_held, repetitions,
 };
-use assay_store::{Baseline, BaselineOf, Store};
+use assay_store::{Baseline, BaselineOf, RunFilter, RunSlice, Store};
 use assay_testkit::synthetic;
 
 const PLAN: &str = "name = \"nightly\"\n[[test]]\nname = \"random\"\nrun = \"5s\"\noutstanding = 8\n\
@@ -19,9 +19,19 @@ pub fn run(store: &Store, number: u64, label: &str, service_us: f64) -> RunHeade
     run_on(store, header, number, (label, service_us))
 }
 
-fn run_on(store: &Store, mut header: RunHeader, number: u64, (label, service_us): (&str, f64)) -> RunHeader {
+fn run_on(store: &Store, header: RunHeader, number: u64, of: (&str, f64)) -> RunHeader {
+    run_at(store, header, number, of, TARGET)
+}
+
+fn run_at(
+    store: &Store,
+    mut header: RunHeader,
+    number: u64,
+    (label, service_us): (&str, f64),
+    address: &str,
+) -> RunHeader {
     header.run = format!("261001-aa{}{}", (b'a' + u8::try_from(number).unwrap()) as char, 'b');
-    header.targets[0].address = TARGET.to_owned();
+    header.targets[0].address = address.to_owned();
     header.started_unix_ms += number * 86_400_000;
     let target = synthetic::Target { service_ns: service_us * 1e3, ..synthetic::Target::default() };
     let mut writer = store.begin_run(&header, Some(label), None).unwrap();
@@ -66,7 +76,14 @@ fn a_baseline_has_one_value_in_the_trend_the_terminal_and_the_comparison() {
     let sides = [baseline_side(&store, &row).unwrap().unwrap(), own];
     let linked = compare_with(&sides, &[]);
     let linked = linked.tests[0].cells[0].as_ref().unwrap();
+    // The list had a mark, and a colour, where the page of the run said noise.
+    let newest = store.list(&RunFilter::default(), RunSlice { skip: 0, limit: 1 }).unwrap().runs;
+    let listed = Baselines::read(&store).unwrap().against(&store, &newest[0]);
+    let Some(InShort::Ratio { ratio, change }) = listed else { panic!("{listed:?}") };
+    let against = held.comparison.tests[0].cells[1].as_ref().unwrap().against.as_ref().unwrap();
+    assert_eq!((change, against.change), (Change::Unclear, Change::Unclear));
     let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+    assert!(close(ratio, against.iops.value), "{ratio} and {against:?}");
     for iops in [printed.iops, compared.iops, linked.iops] {
         assert!(close(drawn.iops.value, iops), "{} and {iops} IOPS", drawn.iops.value);
     }
@@ -89,6 +106,31 @@ fn a_baseline_has_one_value_in_the_trend_the_terminal_and_the_comparison() {
     assert!(levels("nightly", &reading).is_empty(), "of another load nothing is known");
     let (lo, hi) = (drawn.iops.lo.unwrap(), drawn.iops.hi.unwrap());
     assert!(drawn.runs == 5 && lo < drawn.iops.value && drawn.iops.value < hi, "{drawn:?}");
+}
+
+/// A run on `./t.dat` was looked for in the folder of whoever asked: the page of a server that was started elsewhere
+/// knew no earlier run, and its baseline was set on a file that nobody had measured.
+#[test]
+fn a_relative_path_is_that_of_the_folder_of_the_run_wherever_it_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("runs.sqlite")).unwrap();
+    let in_folder = |number, service_us| {
+        let mut header = synthetic::header(synthetic::plan(PLAN));
+        header.targets[0].member.path = "/mnt/far/t.dat".to_owned();
+        run_at(&store, header, number, ("night", service_us), "./t.dat")
+    };
+    let (first, second) = (in_folder(0, 150.0), in_folder(1, 300.0));
+    assert_eq!(assay_results::keys_of(&store, &first).unwrap(), ["/mnt/far/t.dat"]);
+    let reading = Stored::read_extract(&store, &second.run).unwrap().result_set();
+    let held = against_earlier(&store, &second, reading);
+    assert_eq!(held.unwrap().unwrap().name, first.run, "the earlier run on the same file");
+    let (address, of) = ("/mnt/far/t.dat".to_owned(), BaselineOf::Run(first.run.clone()));
+    store.set_baseline(&Baseline { address, plan: "nightly".into(), of, set_unix_ms: 1 }).unwrap();
+    assert!(read_extract_held(&store, &second.run).unwrap().baseline.is_some());
+    assert!(baseline_side(&store, &store.row(&second.run).unwrap()).unwrap().is_some());
+    let listed = store.list(&RunFilter::default(), RunSlice { skip: 0, limit: 1 }).unwrap().runs;
+    let against = Baselines::read(&store).unwrap().against(&store, &listed[0]);
+    assert!(matches!(against, Some(InShort::Ratio { ratio, .. }) if ratio < 0.6), "{against:?}");
 }
 
 /// Reading the extracts of every label on a target took seconds.

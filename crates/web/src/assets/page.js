@@ -302,12 +302,24 @@ if (predict) {
   });
 }
 
-// Runs: how many are ticked.
+// Runs: how many are ticked. A search, and another order, keep them.
 const ticks = [...document.querySelectorAll("input[form=compare][type=checkbox]")];
 if (ticks.length) {
+  const search = document.querySelector("form.search");
   const count = () => {
-    const chosen = ticks.filter((tick) => tick.checked).length + document.querySelectorAll("#compare input[type=hidden][name=r]").length;
-    document.getElementById("chosen").textContent = chosen ? chosen + " chosen" : "the ticked runs";
+    const elsewhere = [...document.querySelectorAll("#compare input[type=hidden][name=r]")];
+    const chosen = [...elsewhere, ...ticks.filter((tick) => tick.checked)].map((of) => of.value);
+    document.getElementById("chosen").textContent = chosen.length ? chosen.length + " chosen" : "the ticked runs";
+    search.querySelectorAll("input[name=r]").forEach((of) => of.remove());
+    for (const value of chosen) {
+      search.append(Object.assign(document.createElement("input"), { type: "hidden", name: "r", value }));
+    }
+    for (const link of document.querySelectorAll("table.runs th a")) {
+      const address = new URL(link.href);
+      address.searchParams.delete("r");
+      for (const run of chosen) address.searchParams.append("r", run);
+      link.href = address.href;
+    }
   };
   ticks.forEach((tick) => tick.addEventListener("change", count));
   count();

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::compare::{compared, sides_of};
 use super::download::known_target;
 use super::runs::filter;
-use crate::answer::{Refusal, typed};
+use crate::answer::{Refusal, refused_as_json, typed};
 use crate::app::App;
 use crate::run_id::checked_id;
 use crate::visitor::Fields;
@@ -62,6 +62,8 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/compare", get(comparison))
         .route("/targets", get(targets))
         .route("/trends", get(of_trends))
+        .fallback(async || Refusal::not_found("There is no such document."))
+        .layer(axum::middleware::map_response(refused_as_json))
 }
 
 fn answer(text: impl Into<String>) -> Response {

@@ -10,7 +10,7 @@ use assay_record::RunHeader;
 use assay_report::html::{self as report, escape};
 use assay_report::minute;
 use assay_results::{Stored, baseline_side, labelled, repetitions, with_distinct_names};
-use assay_store::{Reader, RunFilter, RunSlice, target_key};
+use assay_store::{Reader, RunFilter, RunRow, RunSlice};
 use axum::extract::{Extension, Query, State};
 use axum::response::Response;
 
@@ -212,10 +212,12 @@ fn runs(store: &Reader, asked: &Fields, chosen: &[&str]) -> Result<String, Refus
     let is_same = asked.get("same") == "yes";
     let first = chosen.iter().find(|name| !name.contains(':')).filter(|_| is_same);
     let alike = first.map(|run| store.row(run)).transpose()?;
+    let of_first = |row: &RunRow| store.target_keys(&row.run, row.targets.first().map(String::as_str));
+    let on_target = alike.as_ref().map(of_first).transpose()?.and_then(|mut keys| keys.pop());
     let filter = RunFilter {
         text: asked.get("find").trim().to_owned(),
         plan: alike.as_ref().map(|row| row.name.clone()),
-        on_target: alike.as_ref().and_then(|row| row.targets.first()).map(|target| target_key(target)),
+        on_target,
         ..RunFilter::default()
     };
     let mut found = store.list(&filter, RunSlice { skip: 0, limit: OFFERED })?.runs;

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use assay_report::html::escape;
 use assay_results::complete;
-use assay_store::{Baseline, BaselineOf, RunRow, Store, target_key};
+use assay_store::{Baseline, BaselineOf, RunRow, Store};
 use axum::extract::{Extension, Path, State};
 use axum::response::Response;
 
@@ -19,7 +19,9 @@ const LABEL_MAX: usize = 200;
 const NOTE_MAX: usize = 4000;
 
 /// Returns the forms of what belongs to a run and was not measured.
-pub(crate) fn forms(row: &RunRow, known: &[Baseline], visitor: &Visitor) -> String {
+///
+/// `keys` are the names in the store of its targets, in their order.
+pub(crate) fn forms(row: &RunRow, keys: &[String], known: &[Baseline], visitor: &Visitor) -> String {
     let (run, label, note) = (escape(&row.run), row.label.as_deref(), row.note.as_deref());
     let form = |what: &str, title: &str, value: Option<&str>, most: usize| {
         let value = escape(value.unwrap_or_default());
@@ -31,7 +33,7 @@ pub(crate) fn forms(row: &RunRow, known: &[Baseline], visitor: &Visitor) -> Stri
     };
     let label = form("label", "Label", label, LABEL_MAX);
     let note = form("note", "Note", note, NOTE_MAX);
-    let baseline = baseline_forms(row, known, visitor);
+    let baseline = baseline_forms(row, keys, known, visitor);
     format!(
         "<details class=\"edits\">\n<summary>Label, note, baseline, deletion</summary>\n<div>{label}{note}{baseline}\
          <a class=\"delete\" href=\"/runs/{run}/delete\">Delete this run…</a>\n</div></details>\n"
@@ -39,13 +41,12 @@ pub(crate) fn forms(row: &RunRow, known: &[Baseline], visitor: &Visitor) -> Stri
 }
 
 /// Returns a button for each target of a run that makes the run its baseline, or the baseline no more.
-fn baseline_forms(row: &RunRow, known: &[Baseline], visitor: &Visitor) -> String {
+fn baseline_forms(row: &RunRow, keys: &[String], known: &[Baseline], visitor: &Visitor) -> String {
     if row.is_running {
         return String::new();
     }
     let form = |(index, target): (usize, &String)| {
-        let key = target_key(target);
-        let of = known.iter().find(|known| known.address == key && known.plan == row.name);
+        let of = known.iter().find(|known| keys.get(index) == Some(&known.address) && known.plan == row.name);
         let is_it = of.is_some_and(|of| of.of == BaselineOf::Run(row.run.clone()));
         let now = match of.map(|of| &of.of) {
             _ if is_it => "This run is the baseline".to_owned(),
@@ -119,10 +120,10 @@ pub(crate) async fn baseline(
     checked_id(&run)?;
     app.change_store(move |store| {
         let row = store.row(&run)?;
-        let target = fields.get("target").parse::<usize>().ok().and_then(|index| row.targets.get(index));
-        let target =
-            target.ok_or_else(|| Refusal::bad("“target” must be the number of a target of the run."))?;
-        let address = target_key(target);
+        let keys = store.target_keys(&run, row.targets.iter().map(String::as_str))?;
+        let key = fields.get("target").parse::<usize>().ok().and_then(|index| keys.into_iter().nth(index));
+        let address =
+            key.ok_or_else(|| Refusal::bad("“target” must be the number of a target of the run."))?;
         match fields.get("is") {
             "yes" => set_baseline(store, &row, address)?,
             // Another tab may have made another run the baseline: that one stays.

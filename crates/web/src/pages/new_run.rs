@@ -137,7 +137,7 @@ fn again(place: usize, suite: Suite, changed: &str) -> String {
 /// Returns the number of the target of a run, and its suite; `None` where one of them cannot be chosen here.
 fn place_of(permission: Option<&RunPermission>, plan: &str, targets: &[String]) -> Option<(usize, Suite)> {
     let [one] = targets else { return None };
-    let place = permission?.targets.iter().position(|target| target.address == *one)?;
+    let place = permission?.targets.iter().position(|target| target_key(&target.address) == *one)?;
     // A run has the title of its suite, a plan of somebody's own any name.
     Some((place, suite_titled(plan)?))
 }
@@ -372,7 +372,7 @@ fn preview(order: &Order, array: Option<&str>, asked: &Fields, visitor: &Visitor
         steps(plan.step_count()),
         escape(&without_secret(&order.target)),
         escape(&length(steps_of)),
-        effect::on_target(&plan, &order.target, &order.options.overwrite),
+        effect::on_target(&plan, &order.target, &order.options.size, &order.options.overwrite),
         effect::expected(&plan, array),
         escape(&command.join(" "))
     )

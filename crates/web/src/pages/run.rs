@@ -65,15 +65,16 @@ pub(crate) async fn page(
             }
         };
         let changed = store.digest(&run)?.map(|digest| digest.changed).unwrap_or_default();
+        let keys = store.target_keys(&row.run, row.targets.iter().map(String::as_str))?;
         let buttons = match row.is_running {
             true => String::new(),
             false => {
-                let of = (row.name.as_str(), row.targets.as_slice(), changed.as_str());
+                let of = (row.name.as_str(), keys.as_slice(), changed.as_str());
                 super::new_run::buttons(shared.options.runs.as_ref(), of)
             }
         };
         let change = match visitor.csrf() {
-            Some(_) => super::edit::forms(&row, &store.baselines()?, &visitor),
+            Some(_) => super::edit::forms(&row, &keys, &store.baselines()?, &visitor),
             None => String::new(),
         };
         let report = report::with_buttons(&report, &buttons);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assay_analysis::first_sentence;
 use assay_record::{RunDigest, Severity, TestDigest};
-use assay_report::html::escape;
+use assay_report::html::{escape, marked};
 use assay_report::{day_unix_ms, minute, rounded_long, separated};
 use assay_results::{Baselines, InShort, status};
 use assay_store::{ListedRun, Reader, RunFilter, RunOrder, RunPage, RunRow, RunSlice, RunState, is_run_id};
@@ -55,6 +55,7 @@ pub(crate) async fn page(
             found = page(number)?;
         }
         let around = Around {
+            store,
             sort,
             asked: &asked,
             visitor: &visitor,
@@ -151,6 +152,7 @@ fn severity(name: &str) -> Option<Severity> {
 
 /// What a list says beside its runs.
 struct Around<'a> {
+    store: &'a Reader,
     asked: &'a Fields,
     visitor: &'a Visitor,
     baselines: Baselines,
@@ -240,10 +242,7 @@ fn chosen(around: &Around<'_>, found: &RunPage) -> String {
     let is_elsewhere = |run: &&str| found.runs.iter().all(|listed| listed.row.run != **run);
     let elsewhere: Vec<&str> =
         around.asked.all("r").filter(|run| is_run_id(run)).filter(is_elsewhere).collect();
-    let kept: String = elsewhere
-        .iter()
-        .map(|run| format!("<input type=\"hidden\" name=\"r\" value=\"{}\">", escape(run)))
-        .collect();
+    let kept = hidden(elsewhere.iter().copied());
     let count = match elsewhere.len() {
         0 => String::new(),
         count => {
@@ -317,9 +316,15 @@ fn search(asked: &Fields) -> String {
          type=\"search\" name=\"q\" value=\"{}\" aria-label=\"Search runs\" placeholder=\"Search: plan, target, label, \
          note, test, finding\"> <button>Search</button></div>\n<details{open}><summary>Filters</summary>\n<div \
          class=\"filters\">\n{fields}{days}{states}{severities}<button>Filter</button> <a href=\"/runs\">Clear</a>\
-         </div></details>\n</form>\n",
-        value("q")
+         </div></details>\n{kept}</form>\n",
+        value("q"),
+        kept = hidden(asked.all("r").filter(|run| is_run_id(run)))
     )
+}
+
+/// Runs that were ticked, as fields of a form.
+fn hidden<'a>(runs: impl Iterator<Item = &'a str>) -> String {
+    runs.map(|run| format!("<input type=\"hidden\" name=\"r\" value=\"{}\">", escape(run))).collect()
 }
 
 fn row(run: &ListedRun, around: &Around<'_>) -> String {
@@ -338,13 +343,13 @@ fn row(run: &ListedRun, around: &Around<'_>) -> String {
          {id}\"{ticked}></td><td class=\"nowrap\"><a href=\"/runs/{id}\">{}<span \
          class=\"zone\"> UTC</span></a>{}</td><td class=\"w\">{}</td><td \
          class=\"w\"><span class=\"pair\">{}{}</span></td><td class=\"w\">{name}</td><td data-head=\"p99\">{p99}</td>\
-         <td>{}</td><td class=\"w limit\">{}</td><td>{}</td><td class=\"w words\">{}</td></tr>\n",
+         <td data-head=\"baseline\">{}</td><td class=\"w limit\">{}</td><td>{}</td><td class=\"w words\">{}</td></tr>\n",
         minute(row.started_unix_ms).trim_end_matches(" UTC"),
         state_badge(row),
         cut(&row.targets.join(", ")),
         cut(&row.name),
         digest.map_or_else(String::new, changed_badge),
-        against(around.baselines.against(run)),
+        against(around.baselines.against(around.store, run)),
         digest.and_then(|digest| digest.verdict.as_deref()).map_or_else(String::new, limit),
         digest.map_or_else(String::new, findings),
         words(run, around.visitor)
@@ -393,16 +398,10 @@ fn of_test(test: &TestDigest) -> (String, String) {
 }
 
 fn against(in_short: Option<InShort>) -> String {
-    let percent = |ratio: f64| format!("{:+.0} %", (ratio - 1.0) * 100.0);
     match in_short {
         None => String::new(),
         Some(InShort::Own) => "<span class=\"soft\">is it</span>".to_owned(),
-        Some(InShort::Ratio { is_beyond: Some(false), .. }) => "≈".to_owned(),
-        Some(InShort::Ratio { ratio, is_beyond: None }) => percent(ratio),
-        Some(InShort::Ratio { ratio, is_beyond: Some(true) }) => match ratio < 1.0 {
-            true => format!("<span class=\"sev worse\">▼ {}</span>", percent(ratio)),
-            false => format!("<span class=\"sev better\">▲ {}</span>", percent(ratio)),
-        },
+        Some(InShort::Ratio { ratio, change }) => marked(ratio, change),
     }
 }
 

@@ -27,8 +27,8 @@ use crate::visitor::{Fields, Visitor};
 const DRAWN_MAX: usize = 8;
 /// What the page of all targets is kept as.
 const ALL: &str = "targets";
-/// Runs of a target that pages of all targets read, the newest; the page of one target has all.
-pub(crate) const RUNS_OF_MANY: usize = 400;
+/// Runs of a target that pages of all targets read, the newest: five years of nights. The page of one target has all.
+pub(crate) const RUNS_OF_MANY: usize = 2_000;
 
 /// A target with what its pages say of it.
 struct Card {

@@ -94,8 +94,16 @@ fn lists_are_filtered_and_cut_and_what_is_not_there_is_refused() {
         ("/api/v1/predict?array=passwd&plan=vmware", 404),
         ("/api/v1/predict?array=raid6-12bay&plan=passwd", 400),
         ("/api/v1/check?target=/etc/passwd", 404),
+        ("/api/v1/passwd", 404),
     ] {
-        assert_eq!(served.get(path, &[]).status, status, "{path}");
+        let answer = served.get(path, &[]);
+        assert_eq!(
+            (answer.status, answer.header("content-type")),
+            (status, Some("application/json")),
+            "{path}"
+        );
+        let document: Value = serde_json::from_str(&answer.body).unwrap();
+        assert!(document["error"].as_str().is_some_and(|says| !says.is_empty()), "{path}: {document}");
     }
 }
 

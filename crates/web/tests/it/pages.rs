@@ -151,6 +151,10 @@ fn the_list_is_sorted_has_a_line_for_each_run_and_keeps_ticks_of_other_pages() {
         "{page}"
     );
     assert!(page.contains("1 chosen on other pages"), "{page}");
+    let page = served.get("/runs?r=261121-zzzz&q=no-such-word", &[]).body;
+    let (_, search) = page.split_once("role=\"search\"").unwrap();
+    let (search, _) = search.split_once("</form>").unwrap();
+    assert!(search.contains("name=\"r\" value=\"261121-zzzz\""), "the next search keeps it: {search}");
 }
 
 #[test]

@@ -6,13 +6,24 @@ use std::path::Path;
 use assay_model::array::parse;
 use assay_report::html::escape;
 use assay_report::size;
+use assay_spec::units::SizeSpec;
 use assay_spec::{Address, Plan, Span};
 
 use crate::pages::predict;
 
-/// Returns what is written, and what is lost by it.
-pub(super) fn on_target(plan: &Plan, address: &str, overwrite: &str) -> String {
-    said(on_address(plan.span, plan.writes(), address, overwrite))
+/// Returns what is written, and what is lost by it. `asked` is the size that the form asks for, or nothing.
+pub(super) fn on_target(plan: &Plan, address: &str, asked: &str, overwrite: &str) -> String {
+    let span = if asked.is_empty() { held(plan.span, address) } else { plan.span };
+    said(on_address(span, plan.writes(), address, overwrite))
+}
+
+/// Returns what is used of a file by a plan whose own size may be more than the file has: that makes no file grow.
+fn held(span: Span, address: &str) -> Span {
+    let (Span::Size(SizeSpec::Bytes(size)), Ok(Address::Path(path))) = (span, address.parse()) else {
+        return span;
+    };
+    let is_smaller = std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() < size.0);
+    if is_smaller { Span::Whole } else { span }
 }
 
 /// Returns what a diagnosis writes, of a load that writes itself or only reads.
@@ -122,5 +133,20 @@ pub(super) fn expected(plan: &Plan, array: Option<&str>) -> String {
             predict::expected(&array, plan)
         ),
         Err(error) => format!("<p class=\"banner\">{}</p>\n", escape(&error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "The file has 128 MiB; used is the first 4GiB": the size of a suite.
+    #[test]
+    fn the_size_of_a_suite_makes_no_file_grow() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.dat");
+        std::fs::write(&path, [0; 8192]).unwrap();
+        let of = |size: &str| held(Span::Size(size.parse().unwrap()), path.to_str().unwrap());
+        assert_eq!((of("4GiB"), of("4KiB")), (Span::Whole, Span::Size("4KiB".parse().unwrap())));
     }
 }

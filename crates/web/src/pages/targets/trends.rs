@@ -27,12 +27,14 @@ pub(super) fn in_card(store: &Reader, of: &Card, budget: &mut usize) -> Result<S
     let (target, mut drawings) = (of.target(), String::new());
     if target.runs.len() < target.count {
         let (newest, count) = (target.runs.len(), target.count);
+        let (newest, count) = (separated(&newest.to_string()), separated(&count.to_string()));
         drawings.push_str(&format!("<p class=\"soft\">Trends of the newest {newest} of {count} runs.</p>\n"));
     }
     for of in of.trends() {
         if *budget > 0 && of.points.len() > 2 {
             *budget -= 1;
-            let shown = Shown { whole: of, part: of.clone(), points: POINTS, others: Others::Left };
+            let read = if target.runs.len() < target.count { Read::Newest } else { Read::All };
+            let shown = Shown { whole: of, part: of.clone(), points: POINTS, others: Others::Left, read };
             drawings.push_str(&section(store, &target.address, &shown, &[])?);
         } else {
             drawings.push_str(&line(of));
@@ -55,7 +57,13 @@ pub(super) fn of_one(store: &Reader, of: &Card, asked: &Fields) -> Result<String
     let mut text = choices(&of.target().address, range.0, others, of.trends());
     text.push_str(&trend_events(&events, Links::Runs));
     for of_test in of.trends() {
-        let shown = Shown { whole: of_test, part: of_test.since(from), points: POINTS_OF_ONE, others };
+        let shown = Shown {
+            whole: of_test,
+            part: of_test.since(from),
+            points: POINTS_OF_ONE,
+            others,
+            read: Read::All,
+        };
         text.push_str(&section(store, &of.target().address, &shown, &events)?);
     }
     Ok(text)
@@ -87,6 +95,14 @@ struct Shown<'t> {
     /// Most points.
     points: usize,
     others: Others,
+    read: Read,
+}
+
+/// Which runs of a target a trend was read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Read {
+    All,
+    Newest,
 }
 
 fn section(
@@ -121,6 +137,7 @@ fn sentence(shown: &Shown<'_>, span: Option<&str>) -> String {
     let (drawn, all) = (shown.part.points.len(), shown.whole.points.len());
     let mut says = match (drawn == all, span) {
         (true, None) => String::new(),
+        (true, Some(_)) if shown.read == Read::Newest => format!("The newest {} runs.", number(all)),
         (true, Some(_)) => format!("All {} runs.", number(all)),
         (false, _) => {
             format!("{} of {} runs are drawn; all are searched for changes.", number(drawn), number(all))
