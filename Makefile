@@ -33,11 +33,12 @@ check: ## fmt + clippy (warnings denied) + tidy + unit tests, for every commit
 	$(CARGO) test --package xtask --test tidy --quiet
 	$(CARGO) test --workspace --lib --bins --quiet
 
-bench: ## compare with fio, and time the model and lists of 10,000 runs; BENCH="--case tmpfs --rounds 3" for a part, FIO=PATH of one with libiscsi and libnfs for LUNs and NFS too
+bench: ## compare with fio, and time the model and lists of 10,000 runs; BENCH="--case tmpfs --rounds 3" for a part, FIO=PATH of another one: with libiscsi and libnfs for LUNs and NFS too, the newest for the I/Os of job files
 	@scripts/need.sh fio taskset tgtd tgtadm
 	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-model --bench speed)
 	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-store --bench lists)
 	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-web --bench pages)
+	$(if $(BENCH),,$(if $(FIO),SLOW_TESTS=1 $(CARGO) test --workspace --quiet --test it -- fio_and_assay_do_the_same --nocapture))
 	$(CARGO) xtask bench $(BENCH)
 
 advisories: ## check the crates of Cargo.lock against the advisories of RustSec; make dist does so first

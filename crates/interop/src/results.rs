@@ -17,6 +17,7 @@ pub mod fio_json;
 pub mod fio_log;
 pub mod fio_text;
 mod fio_tree;
+pub mod hdparm;
 pub mod hdr;
 pub mod iometer_csv;
 mod iometer_series;
@@ -27,7 +28,10 @@ mod measured;
 pub mod openmetrics;
 pub mod parquet;
 mod plain;
+#[cfg(test)]
+mod posted_tests;
 pub mod sqlio;
+pub mod sysbench;
 pub mod table;
 #[cfg(test)]
 mod tests;
@@ -49,7 +53,7 @@ pub use measured::{Measured, MeasuredJob, measured};
 
 /// How the results of a tool are recognised and read.
 type Reader = (fn(&str) -> bool, fn(&str, &str) -> Result<ImportedResult, crate::ImportError>);
-const READERS: [Reader; 16] = [
+const READERS: [Reader; 18] = [
     (fio_json::is_results, fio_json::import),
     (fio_text::is_results, fio_text::import),
     (yabs::is_results, yabs::import),
@@ -65,6 +69,8 @@ const READERS: [Reader; 16] = [
     (elbencho::is_results, elbencho::import),
     (iozone::is_results, iozone::import),
     (vdbench_out::is_results, vdbench_out::import),
+    (sysbench::is_results, sysbench::import),
+    (hdparm::is_results, hdparm::import),
     (table::is_table, table::import),
 ];
 
@@ -92,13 +98,15 @@ pub fn import(origin: &str, text: &str) -> Result<Option<ImportedResult>, crate:
 
 /// Tools whose outputs people paste below one another: what each is called, a part of the name that its results have,
 /// and what its text has.
-const PASTED: [Pasted; 7] = [
+const PASTED: [Pasted; 9] = [
     ("CrystalDiskMark", "diskmark", crystaldiskmark::is_results),
     ("yabs", "yabs", yabs::is_results),
     ("ioping", "ioping", ioping::is_results),
     ("Bonnie++", "bonnie", bonnie::is_results),
     ("iozone", "iozone", iozone::is_results),
     ("elbencho", "elbencho", elbencho::is_results),
+    ("sysbench", "sysbench", sysbench::is_results),
+    ("hdparm", "hdparm", hdparm::is_results),
     ("dd", "dd", dd::is_results),
 ];
 type Pasted = (&'static str, &'static str, fn(&str) -> bool);

@@ -261,7 +261,8 @@ pub(super) fn size(
         (Some(Extent::Bytes(Bytes(bytes))), Some(_), Some(all)) if bytes < all => Some(bytes),
         _ => None,
     };
-    let own = Own { bytes: all, moved, has_stripes: zones.strides.is_some(), times: files.times };
+    note_zones(options, zones.strides, span, behind);
+    let own = Own { bytes: all, moved, least, has_stripes: zones.strides.is_some(), times: files.times };
     let end = end(options, &own, workers)?;
     let is_share = |part: Extent| matches!(part, Extent::Percent(share) if share > 0.0);
     let is_relative = file_size.is_none() && (is_share(offset) || is_share(increment));
@@ -346,10 +347,9 @@ fn zbd(
     let (of_all, of_each) = (open("max_open_zones")?.unwrap_or(0), open("job_max_open_zones")?.unwrap_or(0));
     let limits = [of_all, of_each.saturating_mul(workers)].into_iter().filter(|limit| *limit > 0);
     let open = limits.min().unwrap_or(0);
-    let is_kind = |option: &&OptionLine| ["rw", "readwrite"].contains(&option.key.as_str());
-    let word = options.job.options.iter().rfind(is_kind).map_or("read", |option| option.value.trim());
+    let word = word(options);
     let is_verified = options.has("verify");
-    match (word.split(':').next().unwrap_or(word), bytes) {
+    match (word, bytes) {
         ("read" | "randread" | "write", _) => {
             let says = "zonemode=zbd: TARGET has no zones: reads are not limited to what was written of a zone (under \
                 fio they read nothing that the same run did not write, except with read_beyond_wp), and no zone is \
@@ -396,6 +396,8 @@ struct Own {
     bytes: Option<u64>,
     /// What it moves of that, where its size is less than that of its files.
     moved: Option<u64>,
+    /// Its smallest I/O.
+    least: u64,
     /// Whether that is less than the stripes that it goes through.
     has_stripes: bool,
     /// How often fio counts each of its files.
@@ -404,7 +406,7 @@ struct Own {
 
 /// Reads what ends a job.
 fn end(options: &mut Options<'_>, own: &Own, workers: u64) -> Result<End, ImportError> {
-    let Own { bytes: own, moved, has_stripes, times } = *own;
+    let Own { bytes: own, moved, least, has_stripes, times } = *own;
     let loops = options.read("loops", |text| integer(text, 1, u32::MAX.into()))?.unwrap_or(1);
     let limit = limit(options, moved.or(own))?;
     let is_timed_at = options.left.get("time_based").map_or(0, |option| option.line);
@@ -417,8 +419,11 @@ fn end(options: &mut Options<'_>, own: &Own, workers: u64) -> Result<End, Import
             "time_based: there is no runtime, so fio leaves it out, and the job ends after its size.",
         );
     }
-    // fio counts the I/Os of all loops together.
-    let ops = ops.map(|ops| ops.saturating_mul(workers).saturating_mul(loops));
+    let reaches = |ops: &u64| limit.or(moved).or(own).is_some_and(|each| *ops >= each.div_ceil(least.max(1)));
+    // fio counts the I/Os of all loops together; more than its size has do not end it.
+    let ops = ops
+        .filter(|ops| (is_timed && run.is_some()) || !reaches(ops))
+        .map(|ops| ops.saturating_mul(workers).saturating_mul(loops));
     let end = End { run, ops, ..End::default() };
     if is_timed && run.is_some() {
         return Ok(end);
@@ -432,7 +437,7 @@ fn end(options: &mut Options<'_>, own: &Own, workers: u64) -> Result<End, Import
     let Some(each) = each else {
         return Ok(End { passes, is_whole: run.is_none() && ops.is_none(), ..end });
     };
-    let all = each.checked_mul(loops).map(|all| looped(all, limit, own, loops));
+    let all = each.checked_mul(loops).map(|all| looped(options, all, limit, own, loops));
     match all.and_then(|all| all.checked_mul(workers)).filter(|all| *all < 1 << 62) {
         Some(all) => {
             let is_whole = own.is_some_and(|own| each >= own) && run.is_none() && ops.is_none();
@@ -447,13 +452,60 @@ fn end(options: &mut Options<'_>, own: &Own, workers: u64) -> Result<End, Import
 }
 
 /// What the loops of a clone move, of `all` at most: each loop goes through its files, and more of them follow until an
-/// `io_size` above that is reached.
-fn looped(all: u64, io_size: Option<u64>, own: Option<u64>, loops: u64) -> u64 {
-    match (io_size, own) {
-        (Some(io_size), Some(own)) if io_size > own && own > 0 => {
-            all.min(own.saturating_mul(io_size.div_ceil(own).max(loops)))
+/// `io_size` above that is reached. Newer versions of fio move all of it where a job writes in order.
+fn looped(options: &mut Options<'_>, all: u64, io_size: Option<u64>, own: Option<u64>, loops: u64) -> u64 {
+    let (Some(io_size), Some(own)) = (io_size, own.filter(|own| *own > 0)) else { return all };
+    if io_size <= own {
+        return all;
+    }
+    let passes = all.min(own.saturating_mul(io_size.div_ceil(own).max(loops)));
+    match word(options) {
+        "write" | "trimwrite" if passes < all => {
+            let says = "io_size with loops: older versions of fio (3.33) end as soon as so many loops over the size \
+                        have moved it; newer ones, and this, move it in each loop.";
+            options.note(options.job.line, says);
+            all
         }
-        _ => all,
+        "rw" | "readwrite" => {
+            let says = "io_size above the size: newer versions of fio (3.42) take each of the two streams back by itself, \
+                        and move it in each of the loops; older ones (3.33) take both back with the faster one, and end \
+                        as soon as so many loops have moved it, and so does this.";
+            options.note(options.job.line, says);
+            passes
+        }
+        "write" | "trimwrite" => all,
+        _ => passes,
+    }
+}
+
+/// What a job does, without what follows a colon.
+fn word<'o>(options: &Options<'o>) -> &'o str {
+    let is_kind = |option: &&OptionLine| ["rw", "readwrite"].contains(&option.key.as_str());
+    let word = options.job.options.iter().rfind(is_kind).map_or("read", |option| option.value.as_str());
+    word.split(':').next().unwrap_or(word).trim()
+}
+
+/// Says where fio ends in a last zone that its file cuts short: as soon as it draws a position behind the file; and what it
+/// does with two streams. `span` is how much of the file there is and `start` where the first zone begins, bytes.
+fn note_zones(options: &mut Options<'_>, strides: Option<Strides>, span: Option<u64>, start: u64) {
+    let Some(strides) = strides else { return };
+    if ["rw", "readwrite"].contains(&word(options)) {
+        let says = "zonemode=strided: of reads and writes in order fio takes the stream on that ends a zone, and the \
+                    other one stays where it is; here both go on to the next zone.";
+        options.note(options.job.line, says);
+    }
+    if !word(options).starts_with("rand") {
+        return;
+    }
+    let step = strides.length.0.saturating_add(strides.skip.0).max(1);
+    let is_whole = span.is_some_and(|span| {
+        let rest = span.saturating_sub(start) % step;
+        rest == 0 || rest >= strides.length.0
+    });
+    if !is_whole {
+        let says = "zonemode=strided: where the file or device ends within a zone, fio ends with the first position \
+                    that it draws behind it; here the positions are drawn before the end, and the job goes on.";
+        options.note(options.job.line, says);
     }
 }
 

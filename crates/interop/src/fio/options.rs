@@ -129,6 +129,7 @@ pub(super) fn job(lines: &JobLines, findings: &mut Findings) -> Result<FioJob, I
     if mix.iter().all(|line| line.change == Change::TrimWrite) {
         // fio counts the writes only; here the trims before them count too.
         size.end.bytes = size.end.bytes.map(|bytes| bytes.saturating_mul(2));
+        size.end.ops = size.end.ops.map(|ops| ops.saturating_mul(2));
     }
     let checks = verified(&mut options, &mix, &size.end)?;
     if let Some(option) = options.left.get("verify_only").filter(|option| is_true(&option.value) != Ok(false))
@@ -207,6 +208,13 @@ fn note_ends(options: &mut Options<'_>, mix: &[Access], end: &End) {
     let off = options.job.options.iter().rfind(is_off).map(|option| option.line);
     if let Some(line) = off.filter(|_| differs && end.passes.is_some_and(|passes| passes > 1)) {
         let says = "randrepeat=0: fio draws anew in each of its loops; here each pass repeats the draws of the first.";
+        options.note(line, says);
+    }
+    let is_repeated = options.job.options.iter().any(|o| o.key == "loops" && o.value.trim() != "1");
+    if is_repeated && end.ops.is_some() && mix.iter().all(|line| line.change == Change::TrimWrite) {
+        let line = options.job.options.iter().rfind(|o| o.key == "number_ios").map_or(0, |o| o.line);
+        let says =
+            "number_ios: with trimwrite fio doubles it anew in each loop; here each loop counts alike.";
         options.note(line, says);
     }
     let has_offset = options.job.options.iter().any(|option| option.key == "offset");

@@ -590,4 +590,26 @@ fn where_fio_ends_early_or_goes_the_same_way_again_is_said() {
     assert!(has("rw=randread\npercentage_random=25\nio_size=4m", "here new ones are drawn"));
     assert!(has("rw=randtrimwrite\noffset=1m", "after its first trim"));
     assert!(!has("rw=randtrimwrite", "after its first trim"));
+    assert!(has("rw=trimwrite\nnumber_ios=100\nloops=4", "doubles it anew in each loop"));
+    assert!(!has("rw=trimwrite\nnumber_ios=100", "doubles it anew in each loop"));
+    // The last of zones that begin every 1.5 MiB is cut short at 8 MiB.
+    let zones = "zonemode=strided\nzonesize=256k\nzonerange=1m\nzoneskip=512k";
+    assert!(has(&format!("rw=randread\n{zones}"), "ends within a zone"));
+    assert!(!has(&format!("rw=read\n{zones}"), "ends within a zone"));
+    assert!(!has(&format!("rw=randread\n{zones}\nsize=9m"), "ends within a zone"));
+    assert!(has("rw=write\nio_size=20m\nloops=2", "older versions of fio"));
+    assert!(!has("rw=randwrite\nio_size=20m\nloops=2", "older versions of fio"));
+    assert!(has("rw=rw\nio_size=20m", "two streams back by itself"));
+    assert!(has(&format!("rw=rw\n{zones}"), "the other one stays where it is"));
+}
+
+#[test]
+fn a_flag_is_on_with_every_number_but_0() {
+    let map = |text: &str| {
+        let plan = read(&format!("[a]\nrw=randread\nsize=8m\n{text}\n"));
+        plan.tests[0].steps[0].jobs[0].mix[0].once
+    };
+    assert!(!map("norandommap") && !map("norandommap=5") && !map("norandommap=0x2"));
+    assert!(map("norandommap=0"));
+    assert!(imported("[a]\nsize=8m\nnorandommap=yes\n", Strictness::Strict).is_err());
 }

@@ -221,7 +221,10 @@ pub(super) fn is_true(text: &str) -> Result<bool, String> {
     match text.trim() {
         "" | "1" | "true" => Ok(true),
         "0" | "false" => Ok(false),
-        _ => Err(format!("`{}` must be 0 or 1", short(text))),
+        // fio takes any number but 0 for a flag.
+        number => integer(number, 0, u64::MAX / 2)
+            .map(|number| number > 0)
+            .map_err(|_| format!("`{}` must be 0 or 1", short(text))),
     }
 }
 

@@ -211,6 +211,9 @@ fn number(rows: &mut [ResultRow]) {
 pub(super) const MIXED: &str =
     "fio counted reads and writes together (unified_rw_reporting=1): all are shown as reads.";
 
+/// What becomes of a job that wrote and trimmed.
+pub(super) const SPLIT: &str = "A job that wrote and trimmed (rw=trimwrite) is shown as two jobs side by side: reads and writes, and trims.";
+
 /// What a document lacks.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each becomes a sentence of its own")]
@@ -263,11 +266,7 @@ impl Missing {
             notes.push(MIXED.to_owned());
         }
         if self.is_split {
-            notes.push(
-                "A job that wrote and trimmed (rw=trimwrite) is shown as two jobs side by side: reads and writes, and \
-                 trims."
-                    .to_owned(),
-            );
+            notes.push(SPLIT.to_owned());
         }
         notes
     }

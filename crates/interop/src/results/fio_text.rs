@@ -4,7 +4,7 @@ use assay_record::{AccessStats, Imported, Latency, OpStats};
 use assay_spec::units::KIB;
 use assay_spec::{Access, Change, Semantics};
 
-use super::fio_json::{MIXED, steps};
+use super::fio_json::{MIXED, SPLIT, steps};
 use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, leading_number, whole};
 use crate::{ImportError, complain};
 
@@ -23,6 +23,25 @@ fn plain(line: &str) -> &str {
     line.trim_start_matches(['>', ' ', '\t']).trim_end()
 }
 
+/// A text without what a log puts before every line of fio: a time, the name of a container. How long that is stands
+/// before a line whose beginning is known.
+fn without_log(text: &str) -> Option<String> {
+    const BEGINNINGS: [&str; 2] = ["  IO depths    : 1=", "  cpu          : usr="];
+    let before = |line: &str| BEGINNINGS.iter().find_map(|known| line.find(known));
+    let log = text.lines().find_map(|line| before(line).and_then(|at| line.get(..at)))?;
+    // One of a quotation is no log.
+    if !log.contains(|c: char| c.is_alphanumeric() || c == '|') {
+        return None;
+    }
+    let is_alike = |(a, b): (char, char)| a == b || (a.is_ascii_digit() && b.is_ascii_digit());
+    let rest = |line: &str| {
+        let own = line.get(..log.len())?;
+        own.chars().zip(log.chars()).all(is_alike).then(|| line.get(log.len()..)).flatten().map(str::to_owned)
+    };
+    let lines: Vec<String> = text.lines().map(|line| rest(line).unwrap_or_else(|| line.to_owned())).collect();
+    Some(lines.join("\n"))
+}
+
 fn is_terse(line: &str) -> bool {
     let mut fields = line.split(';');
     let has_version = fields.next().is_some_and(|field| ["3", "4", "5"].contains(&field));
@@ -33,7 +52,7 @@ fn is_terse(line: &str) -> bool {
 const MIXED_WAY: usize = 3;
 
 /// One direction of a job.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Side {
     ops: u64,
     bytes: u64,
@@ -47,6 +66,7 @@ struct Side {
 }
 
 /// A job while it is read.
+#[derive(Clone)]
 struct Job {
     name: String,
     /// Which of the outputs of the text it is in: jobs of two are not side by side, though each begins with group 0.
@@ -80,7 +100,8 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let (mut definitions, mut jobs, mut version) = (Vec::new(), Vec::<Job>::new(), None);
     let (mut way, mut unit, mut is_percentiles) = (0, 1.0, false);
     let (mut output, mut looks, mut unused) = (Outputs::default(), 0, Side::default());
-    for (index, line) in text.lines().map(plain).enumerate() {
+    let logged = without_log(text);
+    for (index, line) in logged.as_deref().unwrap_or(text).lines().map(plain).enumerate() {
         if jobs.len() > ROWS_MAX {
             return Err(complain(origin, index + 1, format!("has more than {ROWS_MAX} jobs")));
         }
@@ -195,7 +216,7 @@ fn result(
     version: Option<String>,
 ) -> Result<ImportedResult, ImportError> {
     let mut rows: Vec<ResultRow> = Vec::new();
-    let (mut group, mut before, mut are_terse_together) = (None, Vec::new(), false);
+    let (mut group, mut before, mut are_terse_together, mut is_split) = (None, Vec::new(), false, false);
     let is_mixed = jobs.iter().any(|job| job.is_mixed);
     for job in jobs {
         let (own, name) = (Some((job.output, job.group)), job.name.clone());
@@ -205,19 +226,22 @@ fn result(
             continue;
         }
         let is_terse = job.is_terse;
-        let row = row_job(job, definition);
+        let jobs = row_jobs(job, definition);
+        is_split |= jobs.len() > 1;
         match rows.last_mut().filter(|_| group == own) {
             Some(last) => {
                 last.test = format!("{} + {name}", last.test).chars().take(200).collect();
-                last.jobs.push(row);
+                last.jobs.extend(jobs);
                 are_terse_together |= is_terse;
             }
-            None => rows.push(ResultRow {
-                swept: super::repeated(&name, &rows),
-                test: name,
-                jobs: vec![row],
-                cpu_busy: None,
-            }),
+            None => {
+                rows.push(ResultRow {
+                    swept: super::repeated(&name, &rows),
+                    test: name,
+                    jobs,
+                    cpu_busy: None,
+                });
+            }
         }
         group = own;
     }
@@ -225,21 +249,6 @@ fn result(
         return Err(complain(origin, 0, "contains no job of fio that did I/O"));
     }
     let name = crate::names::stem(origin).to_owned();
-    let mut notes = vec![
-        "Latency is fio's completion latency (clat): from submission to completion. Between the listed percentiles \
-         the distribution is a step."
-            .to_owned(),
-        "fio rounds what it prints for people; where all I/Os have one size, bytes are the exact count times it."
-            .to_owned(),
-    ];
-    if is_mixed {
-        notes.push(MIXED.to_owned());
-    }
-    if are_terse_together {
-        let says = "Terse lines of one group are taken for jobs that ran side by side, and their rates are summed; \
-                    lines of several runs are to be imported one by one.";
-        notes.push(says.to_owned());
-    }
     Ok(ImportedResult {
         from: Imported {
             tool: version.unwrap_or_else(|| "fio".to_owned()).chars().take(60).collect(),
@@ -252,8 +261,42 @@ fn result(
         name,
         semantics: Semantics::Fio,
         rows,
-        notes,
+        notes: notes(is_mixed, is_split, are_terse_together),
     })
+}
+
+fn notes(is_mixed: bool, is_split: bool, are_terse_together: bool) -> Vec<String> {
+    let mut notes = vec![
+        "Latency is fio's completion latency (clat): from submission to completion. Between the listed percentiles \
+         the distribution is a step."
+            .to_owned(),
+        "fio rounds what it prints for people; where all I/Os have one size, bytes are the exact count times it."
+            .to_owned(),
+    ];
+    if is_mixed {
+        notes.push(MIXED.to_owned());
+    }
+    if is_split {
+        notes.push(SPLIT.to_owned());
+    }
+    if are_terse_together {
+        let says = "Terse lines of one group are taken for jobs that ran side by side, and their rates are summed; \
+                    lines of several runs are to be imported one by one.";
+        notes.push(says.to_owned());
+    }
+    notes
+}
+
+/// A job; one that wrote and trimmed becomes two, as one counts trims as writes.
+fn row_jobs(mut job: Job, definition: Option<&Definition>) -> Vec<RowJob> {
+    let has_both = job.sides[1].ops > 0 && job.sides[2].ops > 0;
+    let trims = has_both.then(|| Job {
+        name: format!("{}: trims", job.name),
+        sides: [Side::default(), Side::default(), std::mem::take(&mut job.sides[2])],
+        failed: false,
+        ..job.clone()
+    });
+    [Some(job), trims].into_iter().flatten().map(|job| row_job(job, definition)).collect()
 }
 
 fn row_job(job: Job, definition: Option<&Definition>) -> RowJob {

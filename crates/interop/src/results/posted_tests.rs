@@ -1,0 +1,73 @@
+//! Texts of further tools, and as logs show them.
+
+use super::text_tests::rows;
+use super::*;
+
+#[test]
+fn sysbench_of_old_and_of_new_versions_is_read() {
+    let new = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\nNumber of threads: 4\nBlock size 16KiB\n\
+        Doing random r/w test\nFile operations:\n    reads/s:                      4515.36\n    \
+        writes/s:                     3010.24\n    fsyncs/s:                     302.01\nThroughput:\n    \
+        read, MiB/s:                  70.55\n    written, MiB/s:               47.04\nGeneral statistics:\n    \
+        total time:                          2.0000s\nLatency (ms):\n         min:                  0.00\n         \
+        avg:                  0.13\n         max:                 46.23\n         95th percentile:      0.01\n";
+    assert_eq!(rows(new), ["sysbench random r/w|7525.5|123.3|0.130"]);
+    let result = import("s.txt", new).unwrap().unwrap();
+    let job = &result.rows[0].jobs[0];
+    assert_eq!((job.workers, job.stats.read.ops(), job.stats.write.ops()), (4, 9031, 6020));
+    let old = "sysbench 0.4.12:  multi-threaded system evaluation benchmark\nNumber of threads: 1\nBlock size 16Kb\n\
+        Doing random read test\nOperations performed:  10000 Read, 0 Write, 0 Other = 10000 Total\n\
+        Read 156.25Mb  Written 0b  Total transferred 156.25Mb  (78.125Mb/sec)\n 5000.00 Requests/sec executed\n\
+        Test execution summary:\n    total time:                          2.0000s\n    per-request statistics:\n         \
+        min:                                  0.01ms\n         avg:                                  0.20ms\n         \
+        max:                                 22.19ms\n";
+    assert_eq!(rows(old), ["sysbench random read|5000.0|81.9|0.200"]);
+    // Runs after one another.
+    assert_eq!(rows(&format!("{old}{new}")).len(), 2);
+}
+
+#[test]
+fn hdparm_reads_are_rows() {
+    let text = "/dev/sda:\n Timing cached reads:   20000 MB in  2.00 seconds = 10000.00 MB/sec\n \
+        Timing buffered disk reads: 1200 MB in  3.00 seconds = 400.00 MB/sec\n";
+    assert_eq!(
+        rows(text),
+        ["hdparm cached reads|5000.0|10485.8|-", "hdparm buffered disk reads|200.0|419.4|-"]
+    );
+}
+
+/// Each direction once: the trims were left out beside writes.
+#[test]
+fn trims_beside_writes_are_rows_in_what_fio_prints_too() {
+    let text = "tr: (g=0): rw=trimwrite, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=null, iodepth=1\n\
+        fio-3.33\ntr: (groupid=0, jobs=1): err= 0: pid=1: Sun Nov 29 03:57:00 2026\n\
+        \x20 write: IOPS=256, BW=1024KiB/s (1049kB/s)(1024KiB/1000msec); 0 zone resets\n    \
+        clat (nsec): min=50, max=91, avg=53.93, stdev= 5.58\n\
+        \x20 trim: IOPS=256, BW=1024KiB/s (1049kB/s)(1024KiB/1000msec)\n    \
+        clat (nsec): min=40, max=5501, avg=72.12, stdev=340.65\n\
+        \x20 cpu          : usr=0.00%, sys=0.00%, ctx=0, majf=0, minf=9\n    \
+        issued rwts: total=0,256,256,0 short=0,0,0,0 dropped=0,0,0,0\n";
+    let result = import("t.txt", text).unwrap().unwrap();
+    let jobs = &result.rows[0].jobs;
+    let of = |job: &RowJob| (job.name.clone(), job.stats.write.ops(), job.mix[0].change);
+    assert_eq!(
+        jobs.iter().map(of).collect::<Vec<_>>(),
+        [
+            ("tr".to_owned(), 256, assay_spec::Change::Write),
+            ("tr: trims".to_owned(), 256, assay_spec::Change::Trim)
+        ]
+    );
+    assert!(result.notes.iter().any(|note| note.contains("two jobs side by side")), "{:?}", result.notes);
+    // Behind what logs put before each line.
+    for log in ["20:22:23 DEBUG| [stdout] ", "fio-job-1  | ", "2024-03-05T11:22:33.123456789Z "] {
+        let later = log.replace("23", "24");
+        let line = |(at, line): (usize, &str)| format!("{}{line}\n", if at % 2 == 0 { log } else { &later });
+        let logged: String = text.lines().enumerate().map(line).collect();
+        let again = import("t.txt", &logged).unwrap().unwrap();
+        assert_eq!(again.rows[0].test, "tr", "{log}");
+        assert_eq!(
+            again.rows[0].jobs.iter().map(of).collect::<Vec<_>>(),
+            jobs.iter().map(of).collect::<Vec<_>>()
+        );
+    }
+}

@@ -1,0 +1,132 @@
+//! What `sysbench fileio` prints when it ends, of versions 0.4 to 1.1.
+
+use super::ImportedResult;
+use super::leading_number;
+use super::plain::{Origin, Plain, Side, binary_bytes, imported};
+use crate::{ImportError, complain};
+
+/// Whether a text is what `sysbench fileio` prints.
+#[must_use]
+pub fn is_results(text: &str) -> bool {
+    text.contains("sysbench ")
+        && (text.contains("File operations:") || text.contains("Operations performed:"))
+}
+
+/// What is known of a run so far.
+#[derive(Default)]
+struct Run {
+    mode: String,
+    threads: u32,
+    block_bytes: f64,
+    seconds: f64,
+    /// Reads and writes, counts.
+    ios: [f64; 2],
+    /// The same in a second.
+    rates: [f64; 2],
+    bytes: [f64; 2],
+    /// Of all I/Os, flushes too, ms.
+    times: [Option<f64>; 3],
+}
+
+/// Reads all runs of sysbench in a text.
+///
+/// # Errors
+/// When none has rates and a time.
+pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
+    let (mut rows, mut run) = (Vec::<Plain>::new(), Run::default());
+    for line in text.lines().map(|line| line.trim_start_matches(['>', ' ', '\t', '`']).trim()) {
+        if line.starts_with("sysbench ") {
+            rows.extend(std::mem::take(&mut run).row());
+        }
+        run.add(line);
+    }
+    rows.extend(run.row());
+    if rows.is_empty() {
+        return Err(complain(
+            origin,
+            0,
+            "contains no sysbench result: `reads/s`, `writes/s` and `total time`",
+        ));
+    }
+    let says = "The latencies of sysbench are those of all its operations together, flushes too, and count for reads and \
+                writes alike.";
+    let missing = &["percentiles", "CPU use"];
+    imported(&Origin { file: origin, tool: "sysbench".to_owned(), missing }, &rows, vec![says.to_owned()])
+}
+
+impl Run {
+    fn add(&mut self, line: &str) {
+        let number = |key: &str| line.strip_prefix(key).map(str::trim).and_then(leading_number);
+        // Seconds in older versions, milliseconds or none in the newer ones.
+        let ms = |key: &str| {
+            let text = line.strip_prefix(key)?.trim();
+            leading_number(text)
+                .map(|time| if text.ends_with("ms") || !text.ends_with('s') { time } else { time * 1e3 })
+        };
+        if let Some(mode) = line.strip_prefix("Doing ").and_then(|rest| rest.strip_suffix(" test")) {
+            mode.clone_into(&mut self.mode);
+        } else if let Some(threads) = number("Number of threads:") {
+            self.threads = u32::try_from(super::whole(threads)).unwrap_or(1);
+        } else if let Some(size) = line.strip_prefix("Block size ") {
+            self.block_bytes = bytes_of(size).unwrap_or(0.0);
+        } else if let Some(seconds) = number("total time:").or_else(|| number("time elapsed:")) {
+            self.seconds = seconds;
+        } else if let Some(rate) = number("reads/s:") {
+            self.rates[0] = rate;
+        } else if let Some(rate) = number("writes/s:") {
+            self.rates[1] = rate;
+        } else if let Some(rate) = number("read, MiB/s:") {
+            self.bytes[0] = rate * 1024.0 * 1024.0;
+        } else if let Some(rate) = number("written, MiB/s:") {
+            self.bytes[1] = rate * 1024.0 * 1024.0;
+        } else if let Some(list) = line.strip_prefix("Operations performed:") {
+            let count = |word: &str| {
+                let part = list.split(',').find(|part| part.to_lowercase().contains(word));
+                part.and_then(|part| leading_number(part.trim())).unwrap_or(0.0)
+            };
+            self.ios = [count("read"), count("write")];
+        } else if let Some(time) = ms("min:") {
+            self.times[0] = Some(time);
+        } else if let Some(time) = ms("avg:") {
+            self.times[1] = Some(time);
+        } else if let Some(time) = ms("max:") {
+            self.times[2] = Some(time);
+        }
+    }
+
+    fn row(self) -> Option<Plain> {
+        let side = |way: usize| {
+            let ios = if self.ios[way] > 0.0 { self.ios[way] } else { self.rates[way] * self.seconds };
+            let known = self.bytes[way] * self.seconds;
+            let bytes = if self.block_bytes > 0.0 { ios * self.block_bytes } else { known };
+            let [least_ms, mean_ms, most_ms] = self.times;
+            match ios > 0.0 {
+                true => Side { ios, bytes, mean_ms: mean_ms.unwrap_or(0.0), least_ms, most_ms },
+                false => Side::default(),
+            }
+        };
+        let (read, write) = (side(0), side(1));
+        (self.seconds > 0.0 && read.ios + write.ios > 0.0).then(|| Plain {
+            test: format!("sysbench {}", self.mode).trim().to_owned(),
+            seconds: self.seconds,
+            read,
+            write,
+            is_random: self.mode.contains("random"),
+            workers: self.threads.max(1),
+            ..Plain::default()
+        })
+    }
+}
+
+/// `16KiB`, or `16Kb` of older versions.
+fn bytes_of(text: &str) -> Option<f64> {
+    let number = leading_number(text)?;
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').trim();
+    let unit = match unit {
+        "Kb" => "KiB",
+        "Mb" => "MiB",
+        "Gb" => "GiB",
+        other => other,
+    };
+    binary_bytes(number, unit)
+}
