@@ -40,6 +40,10 @@ const PHRASES: &[(&str, &str)] = &[
     ("iops per|a S", "iops each $2:each"),
     ("tps per|a S", "tps $2:each"),
     ("N S each N iops", "$1 $2 all-each , $3 iops each"),
+    ("N S each B and N iops", "$1 $2 all-each , $3 , $4 iops each"),
+    ("N S with|of|at B and N iops each|apiece", "$1 $2 all-each , $4 , $5 iops each"),
+    ("N S with|of|at N iops and B each|apiece", "$1 $2 all-each , $4 iops each , $5"),
+    ("N iops apiece", "$1 iops each"),
     ("N S each K iops", "$1 $2 all-each , =3*1000 iops each"),
     ("transaction|transactions per second", "tps"),
     ("transactions/s", "tps"),
@@ -145,9 +149,11 @@ const PHRASES: &[(&str, &str)] = &[
     ("maximum|max|minimum of", "$1"),
     ("between N and N disks|drives|spindles|hdds|ssds|devices", "at least $1 $3 , at most $2 $3"),
     ("N to N disks|drives|spindles|hdds|ssds|devices", "at least $1 $3 , at most $2 $3"),
-    ("budget for N disks|drives|ssds", "$1 $2"),
+    ("budget for|of N disks|drives|ssds|hdds", "$2 $3"),
     ("down", "failed"),
-    ("survives|tolerate|tolerates|withstand|withstands", "survive"),
+    ("survives|tolerate|tolerates|withstand|withstands|surviving|tolerating", "survive"),
+    ("survive N failures|losses", "survive $1 disks"),
+    ("survive N of N disks|drives|spindles|hdds|ssds", "$2 $3 , survive $1 disks"),
     ("2|two disks|drives may|can fail", "survive 2 disks"),
     // Levels.
     ("double|dual parity", "raid6"),
@@ -176,6 +182,11 @@ const PHRASES: &[(&str, &str)] = &[
     ("exchange|sql|windows|oracle server 2007|2010|2013|2016|2019|2022|2025", "$1"),
     ("exchange|oracle 2007|2010|2013|2016|2019", "$1"),
     ("file server|servers", "server"),
+    ("N node cluster", ","),
+    ("backup target|server|storage|repository|repo", ","),
+    // Questions about an array instead of a load.
+    ("what happens to", ","),
+    ("how fast is|are|would", "how many iops"),
     ("home directories|directory", "data"),
     // Networks.
     ("dual|two|2 N gbe", "2 x $2 gbe"),
@@ -202,6 +213,17 @@ const EXPLAINED: &[(&str, &str)] = &[
         "sizing takes a write as done when the array says so; leave the word out, or predict a test with durable \
          writes with `assay predict`",
     ),
+    (
+        "queue depth|depths",
+        "sizing asks for a rate that arrives by itself; for a number of outstanding I/Os predict a test, as in `assay \
+         predict ARRAY PLAN --set outstanding=32`",
+    ),
+    (
+        "keep|retain|retention",
+        "say how much data there is in all, as in \"20 TB\", and its rate, as in \"160 Mbit/s sequential write\"",
+    ),
+    ("read|write|reads|writes heavy|intensive", "write the share, as in 30 % read"),
+    ("iops per tb|tib|gb|gbyte|gib", "say the rate in all, as in \"15000 IOPS, 3 TB\""),
     (
         "wide",
         "a question counts all disks of an array; describe its groups in an array file, and name it with --array",
@@ -243,7 +265,7 @@ pub(super) fn explained(words: &[String]) -> Option<String> {
 /// Units that stand apart from their number.
 const APART: &[&str] = &["iops", "kiops", "ms", "us", "µs", "h", "min", "gbit", "gbps", "gbe"];
 
-/// `12x4tb`, `3000+`, `~3000`, `8-24`, `70:30` and `70r/30w` as separate, plain words.
+/// `12x4tb`, `3000+`, `~3000`, `8-24`, `70r`, `70:30` and `70r/30w` as separate, plain words.
 fn split(word: String) -> Vec<String> {
     if let Some((count, each)) = word.split_once('x')
         && !count.is_empty()
@@ -259,6 +281,10 @@ fn split(word: String) -> Vec<String> {
     let whole = |text: &str| matches!(number(text), Some((_, "")));
     if let Some((least, most)) = word.split_once('-').filter(|(a, b)| whole(a) && whole(b)) {
         return vec![least.to_owned(), "to".to_owned(), most.to_owned()];
+    }
+    if let Some((share, kind @ ("r" | "w"))) = number(&word) {
+        let kind = if kind == "r" { "read" } else { "write" };
+        return [share.to_string(), "%".to_owned(), kind.to_owned()].to_vec();
     }
     if let Some((_, unit)) = number(&word).filter(|(_, unit)| APART.contains(unit) || unit.ends_with("/s")) {
         return vec![word[..word.len() - unit.len()].to_owned(), unit.to_owned()];

@@ -3,7 +3,7 @@
 use super::{CLASSES, Class, DEVICES, FAILURES, IO_MAX, IO_MIN, QuestionError, Reading, once, refuse, whole};
 use assay_spec::units::MIB;
 
-use crate::words::{ATTRIBUTES, IO_WORDS, bytes_of, number};
+use crate::words::{ATTRIBUTES, IO_WORDS, bytes_of, means_nothing, number};
 
 /// Speeds of disks, rpm, and the words of their classes.
 const SPEEDS: [(f64, &str); 5] =
@@ -173,9 +173,12 @@ impl Reading {
         self.disks.is_some() || DEVICES.contains(&next)
     }
 
-    /// Whether `10k` is a speed: in front of a level (`10k RAID10`), or behind the devices (`24 disks 10k`).
+    /// Whether `10k` is a speed: in front of a level (`10k RAID10`), behind the devices (`24 disks 10k`), or behind a
+    /// level with no number after it (`RAID5 15k`).
     pub(super) fn is_speed_in_k(&self) -> bool {
-        is_level(self.peek()) || DEVICES.contains(&self.before_size(0))
+        let is_last = self.peek().is_empty() || means_nothing(self.peek()) || FAILURES.contains(&self.peek());
+        let level_before = is_level(self.before_size(0)) || self.before_size(1) == "raid";
+        is_level(self.peek()) || DEVICES.contains(&self.before_size(0)) || is_last && level_before
     }
 
     pub(super) fn spindle(&mut self, rpm: f64) -> Result<(), QuestionError> {
