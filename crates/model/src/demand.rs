@@ -229,6 +229,32 @@ pub fn demand_table(resolved: &ResolvedArray, classes: &[Class], outstanding: f6
     DemandTable { resources }
 }
 
+/// The rate above which the links of an array, or those of its flash drives, would carry more than they can, I/Os per
+/// second; infinite where nothing passes any that is known.
+pub(crate) fn links_most(resolved: &ResolvedArray, classes: &[Class], outstanding: f64) -> f64 {
+    let table = demand_table(resolved, classes, outstanding);
+    let is_link = |r: &&Resource| matches!(r.kind, ResourceKind::LinkRead | ResourceKind::LinkWrite);
+    let fronts = table.resources.iter().filter(is_link).map(|r| r.ceiling_iops);
+    fronts.chain(ports_most(resolved, classes)).fold(f64::INFINITY, f64::min)
+}
+
+/// The same of the drives' links together: what no cache and no tier answers passes one of them at
+/// least once, unless software makes it smaller.
+fn ports_most(resolved: &ResolvedArray, classes: &[Class]) -> Option<f64> {
+    let array = resolved.array();
+    let Device::Ssd(ssd) = &array.device else { return None };
+    if array.target.compression.is_some() {
+        return None;
+    }
+    let passes = |c: &&Class| !c.io_cost.buffered && c.io_cost.front != Front::Tier;
+    let port_ns = |c: &Class| {
+        let bytes = c.io_cost.bytes;
+        c.share * (1.0 - c.io_cost.hit) * bytes / (wire::port_mb_s(ssd.link, bytes) * 1e6) * 1e9
+    };
+    let ns: f64 = classes.iter().filter(passes).map(port_ns).sum();
+    (ns > 0.0).then(|| f64::from(resolved.shape.members) / ns * 1e9)
+}
+
 /// Whether the hosts' CPUs hold the load up, and not their links.
 fn is_host_cpu(resolved: &ResolvedArray, classes: &[Class]) -> bool {
     let host = &resolved.array().initiator;

@@ -7,7 +7,7 @@ use assay_spec::units::Bytes;
 use crate::array::{Array, Controller, Device, ProtocolKind};
 use crate::catalogue::cloud;
 use crate::closed::{Outcome, after_fill, alone_ns, closed_form};
-use crate::demand::{DemandTable, ResourceKind, demand_table};
+use crate::demand::{DemandTable, ResourceKind, demand_table, links_most};
 use crate::des::{ClientOutcome, SimOptions, simulate};
 use crate::facts::usable_bytes;
 use crate::family::Family;
@@ -113,6 +113,10 @@ pub struct Prediction {
     pub table: DemandTable,
     /// What really limits: usually the table's first row, but workers or pace when those come before.
     pub limit: ResourceKind,
+    /// I/Os per second above which a link would carry more than it can, at the fast ends of what is known of them and
+    /// with the error of a link alone: no other error of the model and no row of another system leads beyond it.
+    #[serde(skip)]
+    pub(crate) links_most: f64,
     /// Time until a tier that starts cold holds 90 % of what it will hold, s; `None` where there is none.
     pub warm_up_s: Option<f64>,
     /// The rebuild that the load shares the members with; `None` where there is none.
@@ -214,10 +218,10 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
     };
     let stated = prediction.iops;
     let (iops, levels) = learned::around(family, stated);
-    prediction.iops = under_wire(iops, stated, prediction.limit);
+    prediction.iops = iops.at_most(prediction.links_most);
     prediction.levels = levels.map(|levels| Levels {
-        at_50: under_wire(levels.at_50, stated, prediction.limit),
-        at_95: under_wire(levels.at_95, stated, prediction.limit),
+        at_50: levels.at_50.at_most(prediction.links_most),
+        at_95: levels.at_95.at_most(prediction.links_most),
         ..levels
     });
     for resource in &mut prediction.table.resources {
@@ -245,14 +249,6 @@ pub(crate) fn is_taught(prediction: &Prediction, array: &Array, workload: &Workl
     let flush =
         workload.flush_every.is_some() && matches!(&array.device, Device::Ssd(ssd) if ssd.flush_ms.is_none());
     closed && !enforced && !flush && prediction.software != Software::Unknown
-}
-
-/// No row of another system makes a link carry more than it can.
-pub(crate) fn under_wire(iops: Bounds, stated: Bounds, limit: ResourceKind) -> Bounds {
-    match limit {
-        ResourceKind::LinkRead | ResourceKind::LinkWrite => Bounds { hi: iops.hi.min(stated.hi), ..iops },
-        _ => iops,
-    }
 }
 
 /// Predicts one workload without what rows of other systems teach.
@@ -290,9 +286,13 @@ pub(crate) fn predict_alone(
         }
     };
     let Intervals { mut iops, mean_ms, p99_ms } = all;
-    if resolved.software == Software::Unknown {
-        iops.hi = beside_client_memory(array, workload, iops.hi);
-    }
+    let (fast, classes_fast, _) = &corners[2];
+    let error_of_links = factors(fast, classes_fast, ResourceKind::LinkRead).high;
+    let links_most = links_most(fast, classes_fast, workload.total_outstanding()) * error_of_links;
+    iops = match resolved.software {
+        Software::Unknown => Bounds { hi: beside_client_memory(array, workload, iops.hi), ..iops },
+        Software::None | Software::Known => iops.at_most(links_most),
+    };
     set_ceilings(&mut table, corners.each_ref().map(|(r, c, _)| (r, c.as_slice())), workload, iops);
     Prediction {
         test: workload.name.clone(),
@@ -306,6 +306,7 @@ pub(crate) fn predict_alone(
         warm_up_s: resolved.warm_up_s(workload).map(|time_s| time_s * std::f64::consts::LN_10),
         rebuild: rebuild(array).filter(|_| array.raid.rebuild_pct.is_some()),
         limit,
+        links_most,
         caches_left_out: caches_left_out(array),
         table,
         closed: *nominal,

@@ -153,6 +153,12 @@ impl Bounds {
         Self { lo: self.lo.min(other.lo), value: self.value, hi: self.hi.max(other.hi) }
     }
 
+    /// The interval without what lies above `most`; the nominal value stays.
+    #[must_use]
+    pub fn at_most(self, most: f64) -> Self {
+        Self { hi: self.hi.min(most.max(self.value)), ..self }
+    }
+
     /// The interval times a positive factor.
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {

@@ -17,7 +17,7 @@ use super::{ValidateError, median};
 use crate::demand::ResourceKind;
 use crate::family::Family;
 use crate::learned::{self, Learned, Lesson};
-use crate::predict::{Engines, is_taught, predict_alone, under_wire};
+use crate::predict::{Engines, is_taught, predict_alone};
 use crate::published::{Row, RowLimit};
 use crate::quantity::Bounds;
 use crate::resolved::{Software, Tables};
@@ -51,6 +51,9 @@ pub struct CrossedRow {
     pub is_taught: bool,
     /// What limits it.
     pub limit: ResourceKind,
+    /// I/Os per second above which a link would carry more than it can.
+    #[serde(skip)]
+    pub links_most: f64,
     /// Around it, learned from the other systems, at each of the levels; the stated one of a bound.
     pub levels: [Bounds; 3],
     /// The nominal value times the factor that the other systems of the family teach.
@@ -128,6 +131,7 @@ fn stated(
         is_bound,
         is_taught: is_taught(&prediction, &array, &workload),
         limit: prediction.limit,
+        links_most: prediction.links_most,
         levels: [prediction.iops; 3],
         shifted: prediction.iops.value,
         limit_right: match &model.names[..] {
@@ -151,7 +155,7 @@ fn levels(row: &CrossedRow, all: &[CrossedRow]) -> [Bounds; 3] {
     let family: Vec<&CrossedRow> =
         others.iter().copied().filter(|other| other.family == row.family).collect();
     match learned::of_few(taught_by(&family), taught_by(&others)).filter(|_| row.is_taught) {
-        Some(learned) => learned.around(row.stated).map(|level| under_wire(level, row.stated, row.limit)),
+        Some(learned) => learned.around(row.stated).map(|level| level.at_most(row.links_most)),
         None => [row.stated; 3],
     }
 }

@@ -269,3 +269,22 @@ fn a_volume_is_limited_by_what_binds_it_and_that_is_enforced() {
         assert!(p.levels.is_none() && p.iops.hi / p.iops.lo < 1.5, "{:?}", p.iops);
     }
 }
+
+/// The upper end of a drive whose own limit is at its link was 700 MB/s and more over SATA.
+#[test]
+fn no_interval_reaches_beyond_a_link() {
+    let reads = load(128 * KIB, 100.0, 100.0, 32);
+    for (changes, most_mb_s) in [
+        ("link=none raid=single disks=1 device.link=SATA3", 594.0),
+        ("link=none raid=0 disks=4 device.link=SATA3", 4.0 * 594.0),
+        ("link=none raid=single disks=1 device.link=SATA2", 297.0),
+    ] {
+        let p = expected(&changed("ssd-sata", changes), &reads);
+        let levels = p.levels.map_or([p.iops; 2], |levels| [levels.at_50, levels.at_95]);
+        for iops in [p.iops, levels[0], levels[1]] {
+            let most = iops.hi * reads.mean_size() / 1e6;
+            // What a link carries is known to 2 %.
+            assert!(most <= most_mb_s * 1.021 && iops.hi >= iops.value, "{changes}: {most} MB/s, {iops:?}");
+        }
+    }
+}
