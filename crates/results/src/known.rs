@@ -8,7 +8,8 @@ use assay_store::{Reader, RunFilter, RunMark, RunSlice, StoreError};
 
 use crate::targets::TargetRuns;
 
-/// Targets that are remembered at once: each has the rows of its runs and the points of its trends, 300 KiB for 400 runs.
+/// Targets that are remembered at once: each has the rows of its runs and the points of its trends, 300 KiB for 400
+/// runs.
 const KNOWN_MAX: usize = 64;
 
 /// A target with its trends.

@@ -51,8 +51,8 @@ impl Baselines {
         Ok(Self(store.baselines()?.into_iter().map(read).collect::<Result<_, _>>()?))
     }
 
-    /// Returns the level of the baseline of a plan on the first of these targets (names in the store) that has one, in each
-    /// test of its first repetition, where the repetitions measured what this reading does.
+    /// Returns the level of the baseline of a plan on the first of these targets (names in the store) that has one, in
+    /// each test of its first repetition, where the repetitions measured what this reading does.
     #[must_use]
     pub fn levels(&self, plan: &str, targets: &[String], reading: &ResultSet) -> Vec<(&TestDigest, Level)> {
         let is_on = |of: &&Repetitions| of.baseline.plan == plan && targets.contains(&of.baseline.address);

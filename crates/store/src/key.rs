@@ -37,7 +37,7 @@ pub(crate) fn is_relative(address: &str) -> bool {
 }
 
 /// Returns the names of the targets of a run among those that the store has of it. Where two relative paths have no
-/// end in common with a name, as links have not, neither can be told from the other.
+/// end in common with a name, as links have not, the two cannot be distinguished.
 pub(crate) fn keys_among(targets: &[&str], known: &[String]) -> Vec<String> {
     let fits = |target: &str, name: &str| Path::new(name).ends_with(target.trim_start_matches("./"));
     let key = |target: &&str| {

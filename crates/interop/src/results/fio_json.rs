@@ -212,7 +212,8 @@ pub(super) const MIXED: &str =
     "fio counted reads and writes together (unified_rw_reporting=1): all are shown as reads.";
 
 /// What becomes of a job that wrote and trimmed.
-pub(super) const SPLIT: &str = "A job that wrote and trimmed (rw=trimwrite) is shown as two jobs side by side: reads and writes, and trims.";
+pub(super) const SPLIT: &str = "A job that wrote and trimmed (rw=trimwrite) is shown as two jobs side by side: reads \
+                                and writes, and trims.";
 
 /// What a document lacks.
 #[derive(Default)]

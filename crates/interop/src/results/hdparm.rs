@@ -26,8 +26,8 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     if rows.is_empty() {
         return Err(complain(origin, 0, "contains no line of hdparm with an amount and a time"));
     }
-    let says = "hdparm reads in order; its MB are 2^20 bytes, read here as I/Os of 2 MiB, the size of its buffer. Cached \
-                reads are those of the memory, not of the disk.";
+    let says = "hdparm reads in order; its MB are 2^20 bytes, read here as I/Os of 2 MiB, the size of its buffer. \
+                Cached reads are those of the memory, not of the disk.";
     let missing = &["latencies", "CPU use"];
     imported(&Origin { file: origin, tool: "hdparm".to_owned(), missing }, &rows, vec![says.to_owned()])
 }

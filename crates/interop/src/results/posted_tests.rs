@@ -18,9 +18,10 @@ fn sysbench_of_old_and_of_new_versions_is_read() {
     let old = "sysbench 0.4.12:  multi-threaded system evaluation benchmark\nNumber of threads: 1\nBlock size 16Kb\n\
         Doing random read test\nOperations performed:  10000 Read, 0 Write, 0 Other = 10000 Total\n\
         Read 156.25Mb  Written 0b  Total transferred 156.25Mb  (78.125Mb/sec)\n 5000.00 Requests/sec executed\n\
-        Test execution summary:\n    total time:                          2.0000s\n    per-request statistics:\n         \
-        min:                                  0.01ms\n         avg:                                  0.20ms\n         \
-        max:                                 22.19ms\n";
+        Test execution summary:\n    total time:                          2.0000s\n    per-request statistics:\n\
+        \x20        min:                                  0.01ms\n\
+        \x20        avg:                                  0.20ms\n\
+        \x20        max:                                 22.19ms\n";
     assert_eq!(rows(old), ["sysbench random read|5000.0|81.9|0.200"]);
     // Runs after one another.
     assert_eq!(rows(&format!("{old}{new}")).len(), 2);
@@ -39,7 +40,8 @@ fn hdparm_reads_are_rows() {
 /// Each direction once: the trims were left out beside writes.
 #[test]
 fn trims_beside_writes_are_rows_in_what_fio_prints_too() {
-    let text = "tr: (g=0): rw=trimwrite, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=null, iodepth=1\n\
+    let text = "tr: (g=0): rw=trimwrite, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=null, \
+        iodepth=1\n\
         fio-3.33\ntr: (groupid=0, jobs=1): err= 0: pid=1: Sun Nov 29 03:57:00 2026\n\
         \x20 write: IOPS=256, BW=1024KiB/s (1049kB/s)(1024KiB/1000msec); 0 zone resets\n    \
         clat (nsec): min=50, max=91, avg=53.93, stdev= 5.58\n\

@@ -48,8 +48,8 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
             "contains no sysbench result: `reads/s`, `writes/s` and `total time`",
         ));
     }
-    let says = "The latencies of sysbench are those of all its operations together, flushes too, and count for reads and \
-                writes alike.";
+    let says = "The latencies of sysbench are those of all its operations together, flushes too, and count for reads \
+                and writes alike.";
     let missing = &["percentiles", "CPU use"];
     imported(&Origin { file: origin, tool: "sysbench".to_owned(), missing }, &rows, vec![says.to_owned()])
 }
