@@ -19,8 +19,8 @@ use assay_target::{
 use assay_testkit::need;
 use assay_testkit::story::Story;
 
-/// Job files, each under a line `== NAME`; a name that ends in `~` is of a job whose counts depend on time, one that ends
-/// in `+` is of a job that newer versions of fio ([`NEWER`]) run in another way than older ones.
+/// Job files, each under a line `== NAME`; a name that ends in `~` is of a job whose counts depend on time, one that
+/// ends in `+` is of a job that newer versions of fio ([`NEWER`]) run in another way than older ones.
 const JOBS: &str = include_str!("../fio/equal.txt");
 /// The version from which on fio does what Assay does, where versions differ; 3.33 does not.
 const NEWER: (u32, u32) = (3, 42);

@@ -467,9 +467,9 @@ fn looped(options: &mut Options<'_>, all: u64, io_size: Option<u64>, own: Option
             all
         }
         "rw" | "readwrite" => {
-            let says = "io_size above the size: newer versions of fio (3.42) take each of the two streams back by itself, \
-                        and move it in each of the loops; older ones (3.33) take both back with the faster one, and end \
-                        as soon as so many loops have moved it, and so does this.";
+            let says = "io_size above the size: newer versions of fio (3.42) take each of the two streams back by \
+                        itself, and move it in each of the loops; older ones (3.33) take both back with the faster \
+                        one, and end as soon as so many loops have moved it, and so does this.";
             options.note(options.job.line, says);
             passes
         }
@@ -485,8 +485,8 @@ fn word<'o>(options: &Options<'o>) -> &'o str {
     word.split(':').next().unwrap_or(word).trim()
 }
 
-/// Says where fio ends in a last zone that its file cuts short: as soon as it draws a position behind the file; and what it
-/// does with two streams. `span` is how much of the file there is and `start` where the first zone begins, bytes.
+/// Says where fio ends in a last zone that its file cuts short: as soon as it draws a position behind the file; and
+/// what it does with two streams. `span` is how much of the file there is and `start` where the first zone begins, bytes.
 fn note_zones(options: &mut Options<'_>, strides: Option<Strides>, span: Option<u64>, start: u64) {
     let Some(strides) = strides else { return };
     if ["rw", "readwrite"].contains(&word(options)) {
