@@ -486,7 +486,8 @@ fn word<'o>(options: &Options<'o>) -> &'o str {
 }
 
 /// Says where fio ends in a last zone that its file cuts short: as soon as it draws a position behind the file; and
-/// what it does with two streams. `span` is how much of the file there is and `start` where the first zone begins, bytes.
+/// what it does with two streams. `span` is how much of the file there is and `start` where the first zone begins,
+/// bytes.
 fn note_zones(options: &mut Options<'_>, strides: Option<Strides>, span: Option<u64>, start: u64) {
     let Some(strides) = strides else { return };
     if ["rw", "readwrite"].contains(&word(options)) {

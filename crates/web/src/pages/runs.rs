@@ -343,7 +343,8 @@ fn row(run: &ListedRun, around: &Around<'_>) -> String {
          {id}\"{ticked}></td><td class=\"nowrap\"><a href=\"/runs/{id}\">{}<span \
          class=\"zone\"> UTC</span></a>{}</td><td class=\"w\">{}</td><td \
          class=\"w\"><span class=\"pair\">{}{}</span></td><td class=\"w\">{name}</td><td \
-         data-head=\"p99\">{p99}</td><td data-head=\"baseline\">{}</td><td class=\"w limit\">{}</td><td>{}</td><td class=\"w words\">{}</td></tr>\n",
+         data-head=\"p99\">{p99}</td><td data-head=\"baseline\">{}</td><td \
+         class=\"w limit\">{}</td><td>{}</td><td class=\"w words\">{}</td></tr>\n",
         minute(row.started_unix_ms).trim_end_matches(" UTC"),
         state_badge(row),
         cut(&row.targets.join(", ")),
