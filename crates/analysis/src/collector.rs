@@ -564,6 +564,7 @@ fn unmeasured(state: &StepState, seconds: f64) -> Option<String> {
         None => return Some("no second measured yet".to_owned()),
         Some(StepReason::Interrupted) => "interrupted",
         Some(StepReason::ErrorLimit) => "stopped by errors",
+        Some(StepReason::TargetLost(_)) if seconds < WINDOW_NONE_S => "ended by an error",
         Some(StepReason::TargetLost(_)) => "target lost",
         Some(StepReason::Done) => return None,
     };

@@ -124,7 +124,7 @@ pub fn deleted(name: &str) -> Warning {
     Warning {
         rule: "file-changed".into(),
         says: format!(
-            "{name} was deleted or replaced during the run; what was measured is the file that had this name."
+            "{name} was moved, deleted or replaced during the run; what was measured is the file that had this name."
         ),
         next: "Find out which program did that.".into(),
     }

@@ -68,11 +68,12 @@ impl Trouble {
 /// What the system says of a failed I/O, and what it means where that is not plain.
 fn sentence(errno: i32, kind: OpKind, member: &str) -> String {
     let says = io::Error::from_raw_os_error(errno).to_string();
-    // A driver does that to a disk that fails, and `blockdev --setro` to one that is open for writing.
-    let is_local_write = kind != OpKind::Read && !member.contains("://");
-    match errno == EPERM && is_local_write {
-        true => format!("{says}: the kernel answers so for a device that has become read-only"),
-        false => says,
+    let is_refused_write = errno == EPERM && kind != OpKind::Read && !member.contains("://");
+    match (is_refused_write, member.starts_with("/dev/")) {
+        (false, _) => says,
+        // A driver does that to a disk that fails, and `blockdev --setro` to one that is open for writing.
+        (true, true) => format!("{says}: the kernel answers so for a device that has become read-only"),
+        (true, false) => format!("{says}: the file may have been made immutable (lsattr) or sealed"),
     }
 }
 
@@ -86,6 +87,7 @@ mod tests {
         let is_explained = |errno, kind, member| sentence(errno, kind, member).contains("become read-only");
         assert!(is_explained(EPERM, OpKind::Write, "/dev/sdb"));
         assert!(!is_explained(EPERM, OpKind::Read, "/dev/sdb"));
+        assert!(sentence(EPERM, OpKind::Write, "/srv/t.dat").contains("lsattr"));
         assert!(!is_explained(EPERM, OpKind::Write, "nfs://nas/v/t.dat"));
         assert!(!is_explained(5, OpKind::Write, "/dev/sdb"));
     }

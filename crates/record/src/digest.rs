@@ -45,7 +45,7 @@ pub struct RunDigest {
 
 impl RunDigest {
     /// The form that this version writes. A digest of another form is made again from the run's events.
-    pub const VERSION: u32 = 3;
+    pub const VERSION: u32 = 4;
     /// Number of points of a spark line.
     pub const SPARK_MAX: usize = 48;
 }

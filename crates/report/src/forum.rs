@@ -173,11 +173,13 @@ pub(crate) fn without_even_parts(steps: &[StepSummary]) -> Option<(Vec<StepSumma
         steps.iter().flat_map(of_step).collect()
     };
     let targets = groups(&|step| {
-        let part = |one: &MemberEnd| (MemberUse::of(one, step).ops_share, one.mean_service_ns());
+        let part = |one: &MemberEnd| (MemberUse::of(one, step).ops_share, [one.mean_service_ns(), None]);
         step.members.iter().map(|one| (one.job, part(one))).collect()
     });
     let paths = groups(&|step| {
-        let part = |one: &PathEnd| (PathUse::of(one, step).ops_share, one.latency.mean_ns());
+        let part = |one: &PathEnd| {
+            (PathUse::of(one, step).ops_share, [one.latency.mean_ns(), one.latency.quantile_ns(0.99)])
+        };
         step.paths.iter().map(|one| (one.job, part(one))).collect()
     });
     let says = [alike(&targets, "targets")?, alike(&paths, "paths")?].into_iter().flatten();
@@ -186,18 +188,22 @@ pub(crate) fn without_even_parts(steps: &[StepSummary]) -> Option<(Vec<StepSumma
     Some((steps.iter().map(bare).collect(), says))
 }
 
-/// Share of the I/Os of a job, in [0, 1], and mean latency, ns.
-type Part = (Option<f64>, Option<f64>);
+/// Share of the I/Os of a job, in [0, 1], and mean and p99 of their latency, ns.
+type Part = (Option<f64>, [Option<f64>; 2]);
 
 /// What is said of the parts of jobs that are alike, if there are any; `None` where one is not.
 fn alike(groups: &[Vec<Part>], of: &str) -> Option<Option<String>> {
     let (mut count, mut lo, mut hi) = (0, 1.0_f64, 0.0_f64);
     for group in groups {
         let shares: Vec<f64> = group.iter().map(|(share, _)| *share).collect::<Option<_>>()?;
-        let means = || group.iter().filter_map(|(_, mean_ns)| *mean_ns);
-        let (fast, slow) = (means().fold(f64::INFINITY, f64::min), means().fold(0.0, f64::max));
+        let is_unlike = |which: usize| {
+            let times = || group.iter().filter_map(|(_, times)| times[which]);
+            times().fold(0.0, f64::max) > times().fold(f64::INFINITY, f64::min) * UNLIKE
+        };
         let is_even = shares.iter().all(|share| (share * shares.len() as f64 - 1.0).abs() <= EVEN);
-        if !is_even || slow > fast * UNLIKE {
+        // The range that is said is of jobs with as many.
+        let is_of_others = count > 0 && count != group.len();
+        if !is_even || is_unlike(0) || is_unlike(1) || is_of_others {
             return None;
         }
         count = count.max(group.len());

@@ -72,7 +72,7 @@ impl KnownTargets {
         let history = Arc::new(history);
         let mut all = lock();
         if all.len() >= KNOWN_MAX {
-            all.clear();
+            all.pop_first();
         }
         all.insert(key, Known { count, marks, history: Arc::clone(&history) });
         Ok(history)

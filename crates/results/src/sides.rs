@@ -21,21 +21,24 @@ const LABELS_MAX: usize = 64;
 pub fn repetitions(store: &Reader, sides: &[Side]) -> Result<Vec<Side>, StoreError> {
     let single = sides.iter().filter(|side| side.readings.len() == 1).map(|side| &side.readings[0]);
     let runs = single.filter(|set| set.source == Source::Run);
-    let mut targets: Vec<(&str, &str)> =
-        runs.filter_map(|set| Some((set.targets()?, set.id.as_str()))).collect();
+    let mut targets: Vec<(&str, Option<String>)> = Vec::new();
+    for set in runs {
+        let Some(all) = set.targets() else { continue };
+        // A relative path of two folders is two targets.
+        let first = all.split(", ").next().unwrap_or_default();
+        targets.push((all, store.target_keys(&set.id, [first])?.pop()));
+    }
     targets.sort_unstable();
-    targets.dedup_by_key(|(targets, _)| *targets);
+    targets.dedup();
     let is_compared = |run: &str| sides.iter().any(|side| side.readings.iter().any(|set| set.id == run));
     let mut groups: Vec<Group> = Vec::new();
     let mut by_key: HashMap<String, usize> = HashMap::new();
-    for (all, run) in targets {
-        let first = all.split(", ").next().unwrap_or_default();
-        let on_target = store.target_keys(run, [first])?.pop();
-        let filter = RunFilter { on_target, ..RunFilter::default() };
+    for (all, on_target) in targets {
+        let filter = RunFilter { on_target: on_target.clone(), ..RunFilter::default() };
         let rows = store.rows(&filter, RunSlice::ALL)?.into_iter();
         for row in rows.filter(|row| row.status == Some(Outcome::Done) && row.targets.join(", ") == all) {
             let Some(label) = &row.label else { continue };
-            let key = [label.as_str(), &row.name, all].join("\n");
+            let key = [label.as_str(), &row.name, all, on_target.as_deref().unwrap_or_default()].join("\n");
             let place = by_key.get(&key).copied().unwrap_or_else(|| {
                 by_key.insert(key.clone(), groups.len());
                 groups.push(Group { key, runs: Vec::new(), is_compared: false });

@@ -183,6 +183,9 @@ const PHRASES: &[(&str, &str)] = &[
     ("exchange|oracle 2007|2010|2013|2016|2019", "$1"),
     ("file server|servers", "server"),
     ("N node cluster", ","),
+    ("N node cluster each", "$1 nodes each"),
+    ("N node cluster , each", "$1 nodes each"),
+    ("read|write intensive ssd|ssds", "$2"),
     ("backup target|server|storage|repository|repo", ","),
     // Questions about an array instead of a load.
     ("what happens to", ","),
@@ -219,7 +222,7 @@ const EXPLAINED: &[(&str, &str)] = &[
          predict ARRAY PLAN --set outstanding=32`",
     ),
     (
-        "keep|retain|retention",
+        "keep|retain N days|weeks|months|years",
         "say how much data there is in all, as in \"20 TB\", and its rate, as in \"160 Mbit/s sequential write\"",
     ),
     ("read|write|reads|writes heavy|intensive", "write the share, as in 30 % read"),

@@ -37,22 +37,27 @@ pub(crate) fn is_relative(address: &str) -> bool {
 }
 
 /// Returns the names of the targets of a run among those that the store has of it. Where two relative paths have no
-/// end in common with a name, as links have not, the two cannot be distinguished.
+/// end in common with a name, as links have not, the two cannot be distinguished, and stay as they were typed: in the
+/// folder of whoever asks they would be other files.
 pub(crate) fn keys_among(targets: &[&str], known: &[String]) -> Vec<String> {
     let fits = |target: &str, name: &str| Path::new(name).ends_with(target.trim_start_matches("./"));
-    let key = |target: &&str| {
-        let key = target_key(target);
-        if !is_relative(target) || known.is_empty() {
-            return key;
-        }
-        let by_end = known.iter().filter(|name| fits(target, name)).collect::<Vec<_>>();
-        match (by_end.as_slice(), known) {
-            ([only], _) => (*only).clone(),
-            (_, [only]) => only.clone(),
-            _ => key,
-        }
-    };
-    targets.iter().map(key).collect()
+    let key = |target: &&str| (!is_relative(target)).then(|| target_key(target));
+    let mut keys: Vec<Option<String>> = targets.iter().map(key).collect();
+    // What fits only one is taken, and leaves less for the others, until nothing more is found.
+    loop {
+        let left: Vec<&String> = known.iter().filter(|name| !keys.contains(&Some((*name).clone()))).collect();
+        let open: Vec<usize> = (0..keys.len()).filter(|at| keys[*at].is_none()).collect();
+        let by_end = open.iter().find_map(|at| {
+            let mut fitting = left.iter().filter(|name| fits(targets[*at], name));
+            fitting.next().filter(|_| fitting.next().is_none()).map(|name| (*at, (*name).clone()))
+        });
+        let last = || {
+            Some((*open.first()?, (*left.first()?).clone())).filter(|_| open.len() == 1 && left.len() == 1)
+        };
+        let Some((at, name)) = by_end.or_else(last) else { break };
+        keys[at] = Some(name);
+    }
+    keys.into_iter().zip(targets).map(|(key, target)| key.unwrap_or_else(|| (*target).to_owned())).collect()
 }
 
 #[cfg(test)]
@@ -100,6 +105,8 @@ mod tests {
             &["/x/b.dat", "null:", "/x/a.dat"],
         );
         check(&["/no/t.dat"], &["/mnt/t.dat"], &["/no/t.dat"]);
+        check(&["a.dat", "sub/a.dat"], &["/x/a.dat", "/x/sub/a.dat"], &["/x/a.dat", "/x/sub/a.dat"]);
+        check(&["l1", "l2"], &["/x/a.dat", "/x/b.dat"], &["l1", "l2"]);
     }
 
     fn name(path: &Path) -> String {

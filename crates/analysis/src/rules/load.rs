@@ -127,10 +127,13 @@ fn late_copies(blocks: u64) -> String {
 /// I/Os failed.
 pub(super) fn errors(case: StepCase<'_>) -> Option<Fired> {
     let step = case.step;
+    // A limit of this host, as of open files, keeps a step from beginning as well as a target that is gone.
+    let never_began = step.total.ops == 0 && step.errors == 0;
     let how = match &step.reason {
         Some(StepReason::ErrorLimit) => Some("More I/Os failed than the plan allows".to_owned()),
         Some(StepReason::TargetLost(how)) => {
-            Some(format!("The target was lost: {}", how.trim_end_matches('.')))
+            let what = if never_began { "The step could not begin" } else { "The target was lost" };
+            Some(format!("{what}: {}", how.trim_end_matches('.')))
         }
         _ => None,
     };
@@ -168,7 +171,11 @@ pub(super) fn errors(case: StepCase<'_>) -> Option<Fired> {
             Evidence::new("failed", step.errors as f64, "I/Os"),
             Evidence::new("succeeded", step.total.ops as f64, "I/Os"),
         ],
-        next: "Check this host's kernel log (dmesg) and the storage's log for that time.",
+        next: if never_began {
+            "Put right what this says, then run again; nothing shows that the storage failed."
+        } else {
+            "Check this host's kernel log (dmesg) and the storage's log for that time."
+        },
         weight: step.errors as f64,
     })
 }

@@ -206,7 +206,9 @@ impl Seen {
     fn sized(&self) -> (String, String) {
         let size = self.first_size();
         let option = size.map_or_else(String::new, |size| format!(" --size {size}"));
-        let fills = size.filter(|_| !self.is_own).map(|size| format!("; fills {} first", size.rounded()));
+        // How much of an own file has been filled is in its mark.
+        let part = if self.is_own { "what it lacks of " } else { "" };
+        let fills = size.map(|size| format!("; fills {part}{} first", size.rounded()));
         (option, fills.unwrap_or_default())
     }
 

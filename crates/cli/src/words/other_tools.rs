@@ -435,7 +435,7 @@ mod tests {
             let words: Vec<String> =
                 std::iter::once("assay").chain(typed.split(' ')).map(str::to_owned).collect();
             let error = Cli::try_parse_from(&words).expect_err(typed);
-            let says = meant(&error, &words).unwrap_or_default();
+            let says = meant(&error, &words[1..]).unwrap_or_default();
             assert!(says.contains(expected), "{typed}: {says}");
         }
     }
@@ -445,7 +445,7 @@ mod tests {
         for typed in ["--isze=4k", "--overwirte=x", "--labl=x"] {
             let words = ["assay", "run", "vmware", "t.dat", typed].map(str::to_owned);
             let error = Cli::try_parse_from(&words).expect_err(typed);
-            assert_eq!(meant(&error, &words), None, "{typed}");
+            assert_eq!(meant(&error, &words[1..]), None, "{typed}");
         }
     }
 

@@ -85,7 +85,7 @@ fn a_target_that_is_deleted_during_a_run_is_named() {
     std::fs::remove_file(story.path("t.dat")).unwrap();
     running.signal("INT");
     let printed = running.end().ends(INTERRUPTED);
-    assert!(printed.err.contains("t.dat was deleted or replaced during the run"), "{}", printed.err);
+    assert!(printed.err.contains("t.dat was moved, deleted or replaced during the run"), "{}", printed.err);
 }
 
 #[test]

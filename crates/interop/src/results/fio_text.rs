@@ -25,21 +25,41 @@ fn plain(line: &str) -> &str {
 
 /// A text without what a log puts before every line of fio: a time, the name of a container. How long that is stands
 /// before a line whose beginning is known.
-fn without_log(text: &str) -> Option<String> {
+///
+/// # Errors
+/// Where lines of several programs are mixed: whose a line is cannot be said then.
+fn without_log(origin: &str, text: &str) -> Result<Option<String>, ImportError> {
     const BEGINNINGS: [&str; 2] = ["  IO depths    : 1=", "  cpu          : usr="];
     let before = |line: &str| BEGINNINGS.iter().find_map(|known| line.find(known));
-    let log = text.lines().find_map(|line| before(line).and_then(|at| line.get(..at)))?;
+    let Some(log) = text.lines().find_map(|line| before(line).and_then(|at| line.get(..at))) else {
+        return Ok(None);
+    };
     // One of a quotation is no log.
     if !log.contains(|c: char| c.is_alphanumeric() || c == '|') {
-        return None;
+        return Ok(None);
     }
-    let is_alike = |(a, b): (char, char)| a == b || (a.is_ascii_digit() && b.is_ascii_digit());
+    // Digits of a time change, and blanks fill it up; those of a name do not.
+    let is_time = |c: char| c.is_ascii_digit() || c == ' ';
+    let is_alike = |(a, b): (char, char)| a == b || (is_time(a) && is_time(b));
+    let name = |log: &str| {
+        log.split_once('|').map(|(name, _)| name).filter(|name| !name.contains(':')).map(str::to_owned)
+    };
     let rest = |line: &str| {
         let own = line.get(..log.len())?;
-        own.chars().zip(log.chars()).all(is_alike).then(|| line.get(log.len()..)).flatten().map(str::to_owned)
+        let is_same = own.chars().zip(log.chars()).all(is_alike) && name(own) == name(log);
+        is_same.then(|| line.get(log.len()..)).flatten().map(str::to_owned)
     };
-    let lines: Vec<String> = text.lines().map(|line| rest(line).unwrap_or_else(|| line.to_owned())).collect();
-    Some(lines.join("\n"))
+    let mut lines = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let rest = rest(line);
+        if rest.is_none() && (before(line).is_some() || line.contains(": (groupid=")) {
+            let says =
+                "is not of the same program as the lines before it: import what each printed by itself";
+            return Err(complain(origin, index + 1, says));
+        }
+        lines.push(rest.unwrap_or_else(|| line.to_owned()));
+    }
+    Ok(Some(lines.join("\n")))
 }
 
 fn is_terse(line: &str) -> bool {
@@ -100,7 +120,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let (mut definitions, mut jobs, mut version) = (Vec::new(), Vec::<Job>::new(), None);
     let (mut way, mut unit, mut is_percentiles) = (0, 1.0, false);
     let (mut output, mut looks, mut unused) = (Outputs::default(), 0, Side::default());
-    let logged = without_log(text);
+    let logged = without_log(origin, text)?;
     for (index, line) in logged.as_deref().unwrap_or(text).lines().map(plain).enumerate() {
         if jobs.len() > ROWS_MAX {
             return Err(complain(origin, index + 1, format!("has more than {ROWS_MAX} jobs")));

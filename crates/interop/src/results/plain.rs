@@ -116,7 +116,12 @@ pub(super) fn imported(
 ) -> Result<ImportedResult, ImportError> {
     let name = crate::names::stem(origin.file).to_owned();
     let (mut rows, mut targets) = (Vec::new(), Vec::new());
-    for row in plain.iter().filter(|row| row.seconds > 0.0 && row.seconds.is_finite()) {
+    let is_known = |row: &&Plain| {
+        let [read, write] = [&row.read, &row.write];
+        row.seconds > 0.0
+            && [row.seconds, read.ios + write.ios, read.bytes + write.bytes].iter().all(|n| n.is_finite())
+    };
+    for row in plain.iter().filter(is_known) {
         if rows.len() >= ROWS_MAX {
             return Err(complain(origin.file, 0, format!("has more than {ROWS_MAX} results")));
         }

@@ -1,4 +1,4 @@
-//! What `sysbench fileio` prints when it ends, of versions 0.4 to 1.1.
+//! What `sysbench fileio` prints when it ends, of versions 0.4 to 1.0.
 
 use super::ImportedResult;
 use super::leading_number;
@@ -35,7 +35,9 @@ struct Run {
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let (mut rows, mut run) = (Vec::<Plain>::new(), Run::default());
     for line in text.lines().map(|line| line.trim_start_matches(['>', ' ', '\t', '`']).trim()) {
-        if line.starts_with("sysbench ") {
+        // Results may be pasted one after the other without their first lines.
+        let is_next = run.seconds > 0.0 && line.starts_with("Number of threads:");
+        if line.starts_with("sysbench ") || is_next {
             rows.extend(std::mem::take(&mut run).row());
         }
         run.add(line);

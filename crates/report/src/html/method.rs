@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_rule_has_its_condition_and_an_unknown_name_has_none() {
         let says = condition("errors").unwrap();
-        assert!(says.starts_with("Fires when: an I/O failed"), "{says}");
+        assert!(says.starts_with("Fires when: an I/O or a flush failed"), "{says}");
         assert!(condition("goal-missed").is_some_and(|says| !says.contains("<a") && says.ends_with(").")));
         assert!(condition("psync-fallback").unwrap().starts_with("Given when: io_uring"));
         assert_eq!((condition("no-such-rule"), condition("---"), condition("rule")), (None, None, None));

@@ -247,6 +247,10 @@ const FRESH: &[(&str, &str)] = &[
     ("survives two failures, 3000 iops", "i3000 l6"),
     ("3000 iops, survive 2 of 12 disks", "i3000 k12 l6"),
     ("12 mailboxes with 5 GB and 3 iops each", "i36 d60GB"),
+    // Of a review: the first two were taken for all nodes together.
+    ("3 node cluster each 2000 iops", "i6000"),
+    ("4 node cluster, each 3000 iops 8k", "i12000 s8KiB"),
+    ("8 read intensive ssd 20000 iops 90% read", "i20000 r90 k8 cssd"),
 ];
 
 const PHRASINGS: &[(&str, &str)] = &[

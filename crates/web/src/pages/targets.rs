@@ -28,7 +28,7 @@ const DRAWN_MAX: usize = 8;
 /// What the page of all targets is kept as.
 const ALL: &str = "targets";
 /// Runs of a target that pages of all targets read, the newest: five years of nights. The page of one target has all.
-pub(crate) const RUNS_OF_MANY: usize = 2_000;
+pub(crate) const RUNS_OF_MANY: usize = 1_000;
 
 /// A target with what its pages say of it.
 struct Card {
