@@ -72,7 +72,9 @@ fn sentence(errno: i32, kind: OpKind, member: &str) -> String {
     match (is_refused_write, member.starts_with("/dev/")) {
         (false, _) => says,
         // A driver does that to a disk that fails, and `blockdev --setro` to one that is open for writing.
-        (true, true) => format!("{says}: the kernel answers so for a device that has become read-only"),
+        (true, true) => {
+            format!("{says}: the kernel answers so where a device has become read-only (blockdev --getro)")
+        }
         (true, false) => format!("{says}: the file may have been made immutable (lsattr) or sealed"),
     }
 }

@@ -291,3 +291,26 @@ pub fn step_line(step: &StepSummary) -> String {
         p99.unwrap_or_default()
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_alike_by_share_mean_and_p99_and_in_jobs_with_as_many() {
+        let part = |share, mean, p99| (Some(share), [Some(mean), p99]);
+        let even = vec![part(0.5, 100.0, Some(200.0)), part(0.5, 110.0, Some(210.0))];
+        let said = alike(std::slice::from_ref(&even), "paths").flatten().unwrap();
+        assert_eq!(said, "Each of 2 paths had 50.0 to 50.0 % of the I/Os");
+        assert_eq!(alike(&[], "paths"), Some(None));
+        for unlike in [
+            vec![part(0.6, 100.0, None), part(0.4, 100.0, None)],
+            vec![part(0.5, 100.0, None), part(0.5, 200.0, None)],
+            vec![part(0.5, 100.0, Some(200.0)), part(0.5, 100.0, Some(4000.0))],
+        ] {
+            assert_eq!(alike(&[unlike], "paths"), None);
+        }
+        // Of four, a quarter each is even as well, and the range of both would not be.
+        assert_eq!(alike(&[even, vec![part(0.25, 100.0, None); 4]], "paths"), None);
+    }
+}

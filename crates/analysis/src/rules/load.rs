@@ -127,12 +127,13 @@ fn late_copies(blocks: u64) -> String {
 /// I/Os failed.
 pub(super) fn errors(case: StepCase<'_>) -> Option<Fired> {
     let step = case.step;
-    // A limit of this host, as of open files, keeps a step from beginning as well as a target that is gone.
-    let never_began = step.total.ops == 0 && step.errors == 0;
+    // A limit of this host, as of open files, ends a step before its first I/O as well as a target that is gone: which
+    // of the two it was only the message says.
+    let without_ios = step.total.ops == 0 && step.errors == 0;
     let how = match &step.reason {
         Some(StepReason::ErrorLimit) => Some("More I/Os failed than the plan allows".to_owned()),
         Some(StepReason::TargetLost(how)) => {
-            let what = if never_began { "The step could not begin" } else { "The target was lost" };
+            let what = if without_ios { "The step ended without an I/O" } else { "The target was lost" };
             Some(format!("{what}: {}", how.trim_end_matches('.')))
         }
         _ => None,
@@ -171,8 +172,9 @@ pub(super) fn errors(case: StepCase<'_>) -> Option<Fired> {
             Evidence::new("failed", step.errors as f64, "I/Os"),
             Evidence::new("succeeded", step.total.ops as f64, "I/Os"),
         ],
-        next: if never_began {
-            "Put right what this says, then run again; nothing shows that the storage failed."
+        next: if without_ios {
+            "Put right what this says, then run again; it can be a limit of this host (ulimit -a) as well as the \
+             storage."
         } else {
             "Check this host's kernel log (dmesg) and the storage's log for that time."
         },

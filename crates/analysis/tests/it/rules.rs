@@ -649,6 +649,13 @@ fn failed_ios_are_critical_with_the_first_in_words() {
     (summary.steps[0].errors, summary.steps[0].outside_errors) = (64, 64);
     let says = found("errors", &header, &summary).unwrap().says;
     assert!(says.contains("64 I/Os failed, all of them outside the measured window;"), "{says}");
+    // Without an I/O nothing shows that the target was lost: this host may be out of files.
+    let (header, mut summary) = clean();
+    summary.steps[0].reason = Some(StepReason::TargetLost("cannot open t.dat: Too many open files".into()));
+    summary.steps[0].total = OpSummary::default();
+    let finding = found("errors", &header, &summary).unwrap();
+    assert!(finding.says.contains("The step ended without an I/O: cannot open t.dat"), "{}", finding.says);
+    assert!(finding.next.contains("a limit of this host"), "{}", finding.next);
     assert!(
         fires("errors", |_, s| s.steps[0].reason = Some(StepReason::TargetLost("it was unplugged".into())))
     );

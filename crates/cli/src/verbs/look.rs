@@ -140,7 +140,7 @@ struct Seen {
     is_writable: bool,
     /// Whether it is a file of somebody else.
     is_foreign_file: bool,
-    /// Whether Assay made it, and has filled it.
+    /// Whether Assay made it, and may have filled it.
     is_own: bool,
     /// Bytes that it holds or, where there is no file yet, that are free; `None` where that does not matter.
     room_bytes: Option<u64>,

@@ -38,15 +38,12 @@ fn without_log(origin: &str, text: &str) -> Result<Option<String>, ImportError> 
     if !log.contains(|c: char| c.is_alphanumeric() || c == '|') {
         return Ok(None);
     }
-    // Digits of a time change, and blanks fill it up; those of a name do not.
+    // Digits of a time change, and blanks fill it up; a name stays as it is.
     let is_time = |c: char| c.is_ascii_digit() || c == ' ';
     let is_alike = |(a, b): (char, char)| a == b || (is_time(a) && is_time(b));
-    let name = |log: &str| {
-        log.split_once('|').map(|(name, _)| name).filter(|name| !name.contains(':')).map(str::to_owned)
-    };
     let rest = |line: &str| {
         let own = line.get(..log.len())?;
-        let is_same = own.chars().zip(log.chars()).all(is_alike) && name(own) == name(log);
+        let is_same = own.chars().zip(log.chars()).all(is_alike) && names(own).eq(names(log));
         is_same.then(|| line.get(log.len()..)).flatten().map(str::to_owned)
     };
     let mut lines = Vec::new();
@@ -60,6 +57,15 @@ fn without_log(origin: &str, text: &str) -> Result<Option<String>, ImportError> 
         lines.push(rest.unwrap_or_else(|| line.to_owned()));
     }
     Ok(Some(lines.join("\n")))
+}
+
+/// The words of what a log puts before a line that are no time: `node-1`, `fio[7]:`, and not `2026-11-29T03:57:00Z`.
+fn names(log: &str) -> impl Iterator<Item = &str> {
+    let is_clock = |word: &str| {
+        let digit = |c: u8| c.is_ascii_digit();
+        word.as_bytes().windows(3).any(|part| digit(part[0]) && part[1] == b':' && digit(part[2]))
+    };
+    log.split_whitespace().filter(move |word| word.contains(char::is_alphabetic) && !is_clock(word))
 }
 
 fn is_terse(line: &str) -> bool {

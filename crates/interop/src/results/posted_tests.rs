@@ -23,7 +23,10 @@ fn sysbench_of_old_and_of_new_versions_is_read() {
         \x20        avg:                                  0.20ms\n\
         \x20        max:                                 22.19ms\n";
     assert_eq!(rows(old), ["sysbench random read|5000.0|81.9|0.200"]);
-    // Runs after one another.
+    // Runs after one another, the second one without the line of its version too.
+    let bare = old.split_once('\n').unwrap().1;
+    assert!(bare.starts_with("Number of threads:") || bare.contains("Number of threads:"), "{bare}");
+    assert_eq!(rows(&format!("{old}{bare}")).len(), 2);
     assert_eq!(rows(&format!("{old}{new}")).len(), 2);
 }
 
@@ -35,6 +38,9 @@ fn hdparm_reads_are_rows() {
         rows(text),
         ["hdparm cached reads|5000.0|10485.8|-", "hdparm buffered disk reads|200.0|419.4|-"]
     );
+    // A run with it could never be read again.
+    let endless = " Timing cached reads:   inf MB in  2.00 seconds = inf MB/sec\n";
+    assert!(import("t.txt", endless).is_err_and(|error| error.to_string().contains("hdparm")));
 }
 
 /// Each direction once: the trims were left out beside writes.
@@ -71,5 +77,37 @@ fn trims_beside_writes_are_rows_in_what_fio_prints_too() {
             again.rows[0].jobs.iter().map(of).collect::<Vec<_>>(),
             jobs.iter().map(of).collect::<Vec<_>>()
         );
+    }
+}
+
+/// Jobs of other programs in the same log were lost, or had the figures of the first one.
+#[test]
+fn a_log_of_several_programs_is_refused_and_one_with_times_is_read() {
+    let of = |log: &dyn Fn(usize) -> String, first: usize, name: &str| {
+        let lines = [
+            format!("{name}: (g=0): rw=randread, bs=(R) 4096B-4096B, ioengine=null, iodepth=1"),
+            "fio-3.33".to_owned(),
+            format!("{name}: (groupid=0, jobs=1): err= 0: pid=1: Sun Nov 29 03:57:00 2026"),
+            "  read: IOPS=256, BW=1024KiB/s (1049kB/s)(1024KiB/1000msec)".to_owned(),
+            "    clat (nsec): min=50, max=91, avg=53.93, stdev= 5.58".to_owned(),
+            "  cpu          : usr=0.00%, sys=0.00%, ctx=0, majf=0, minf=9".to_owned(),
+            "     issued rwts: total=256,0,0,0 short=0,0,0,0 dropped=0,0,0,0".to_owned(),
+        ];
+        let logged = lines.iter().enumerate().map(|(at, line)| format!("{}{line}\n", log(first + at)));
+        logged.collect::<String>()
+    };
+    let padded = |at: usize| format!("[{:>5}.{}] host fio[7]: ", 97 + at, at % 10);
+    let found = import("t.txt", &of(&padded, 0, "a")).unwrap().unwrap();
+    assert_eq!((found.rows[0].jobs[0].name.as_str(), found.rows[0].jobs[0].stats.read.ops()), ("a", 256));
+    for names in [
+        ["node-a | ", "node-b | "],
+        ["node-1 | ", "node-2 | "],
+        ["fio-1  | ", "fio-10 | "],
+        ["n1 fio: ", "n2 fio: "],
+    ] {
+        let [one, two] = names.map(|name| of(&|_| name.to_owned(), 0, "a"));
+        let error = import("t.txt", &format!("{one}{two}")).unwrap_err().to_string();
+        assert!(error.contains("not of the same program"), "{names:?}: {error}");
+        assert!(import("t.txt", &two).is_ok(), "{names:?}");
     }
 }

@@ -251,7 +251,12 @@ impl FileTarget {
             real: real.clone(),
             identity: *identity,
         });
-        if FileIdentity::of_name(real).ok() != Some(*identity) {
+        // Where the name cannot be looked up, nothing is known of it.
+        let is_elsewhere = match FileIdentity::of_name(real) {
+            Ok(now) => now != *identity,
+            Err(error) => error.kind() == ErrorKind::NotFound,
+        };
+        if is_elsewhere {
             closed.warnings.push(deleted(&text(&path)));
             self.disown();
             return Ok(());
