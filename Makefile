@@ -74,11 +74,11 @@ soak-vm: ## set-ups of a real kernel under QEMU (device mapper, LVM, md, NVMe, 4
 	@$(CARGO) build --release --quiet --package assay-cli
 	@ASSAY="$${CARGO_TARGET_DIR:-$$PWD/target}/release/assay" scripts/soak-vm.sh
 
-soak-targets: ## run against targets that Debian does not package (gotgt, jSCSI, iscsi-target; go-nfs); needs Go, Maven and the network; SOAK="jscsi" for one
+soak-targets: ## run against targets that Debian does not package (gotgt, jSCSI, iscsi-target; go-nfs, nfsserve); needs Go, Maven and the network; SOAK="jscsi" for one
 	@scripts/need.sh iscsi-inq
 	$(CARGO) build --release --package assay-cli
 	@CARGO="$(CARGO)" ASSAY="$${CARGO_TARGET_DIR:-$$PWD/target}/release/assay" scripts/soak-iscsi.sh $(SOAK)
-	@ASSAY="$${CARGO_TARGET_DIR:-$$PWD/target}/release/assay" scripts/soak-nfs.sh
+	@CARGO="$(CARGO)" ASSAY="$${CARGO_TARGET_DIR:-$$PWD/target}/release/assay" scripts/soak-nfs.sh
 
 lab: ## a storage network on this machine: four shaped links, tgt, NFS; make lab DO=down removes it (root)
 	@scripts/need.sh ip tc tgtd tgtadm istgt mkfs.ext4

@@ -77,7 +77,7 @@ const READERS: [Reader; 18] = [
 /// Returns true if a text holds results of a tool that is known.
 #[must_use]
 pub fn is_results(text: &str) -> bool {
-    let text = crate::text::unquoted(text);
+    let text = crate::text::of_mail(text);
     READERS.iter().any(|(is_of, _)| is_of(&text))
 }
 
@@ -86,7 +86,7 @@ pub fn is_results(text: &str) -> bool {
 /// # Errors
 /// When the text is of a tool, and cannot be read.
 pub fn import(origin: &str, text: &str) -> Result<Option<ImportedResult>, crate::ImportError> {
-    let text = crate::text::unquoted(text);
+    let text = crate::text::of_mail(text);
     let reader = READERS.iter().find(|(is_of, _)| is_of(&text));
     let text = of_text(&text);
     let result = reader.map(|(_, import)| import(origin, &text)).transpose()?;

@@ -32,9 +32,34 @@ pub fn decode(origin: &str, bytes: &[u8]) -> Result<String, ImportError> {
     Ok(text)
 }
 
-/// A text without the signs of a quotation, where each of its lines has them, as in a post or a mail.
+/// A text of a mail as it was written: without its encoding (quoted-printable), and without the signs of a quotation.
 #[must_use]
-pub(crate) fn unquoted(text: &str) -> Cow<'_, str> {
+pub(crate) fn of_mail(text: &str) -> Cow<'_, str> {
+    // An equals sign is not written as one then, and results have many.
+    let is_encoded = text.contains("=3D") && (text.contains("=\n") || text.contains("=\r\n"));
+    match is_encoded {
+        true => Cow::Owned(unquoted(&printable(text)).into_owned()),
+        false => unquoted(text),
+    }
+}
+
+/// A quoted-printable text: `=3D` is a byte by its number, and a line that ends in `=` goes on with the next.
+fn printable(text: &str) -> String {
+    let whole = text.replace("=\r\n", "").replace("=\n", "");
+    let (mut bytes, mut rest) = (Vec::with_capacity(whole.len()), whole.as_bytes());
+    while let [first, after @ ..] = rest {
+        let number = (*first == b'=').then(|| after.get(..2)).flatten().and_then(|digits| {
+            let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
+            u8::from_str_radix(digits, 16).ok()
+        });
+        bytes.push(number.unwrap_or(*first));
+        rest = if number.is_some() { &after[2..] } else { after };
+    }
+    latin_or_utf8(&bytes)
+}
+
+/// A text without the signs of a quotation, where each of its lines has them, as in a post or a mail.
+fn unquoted(text: &str) -> Cow<'_, str> {
     let is_quoted = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('>');
     if !text.trim_start().starts_with('>') || !text.lines().all(is_quoted) {
         return Cow::Borrowed(text);

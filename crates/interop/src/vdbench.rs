@@ -3,6 +3,7 @@
 //! Each run definition becomes a test; its workloads are jobs side by side, and its `forxx` loops and rates sweeps. A
 //! definition named `default` gives values to those after it.
 
+mod ends;
 mod keys;
 
 use std::collections::BTreeMap;
@@ -28,7 +29,7 @@ const INCLUDE_DEPTH_MAX: usize = 8;
 #[must_use]
 pub fn is_parameter_file(text: &str) -> bool {
     let starts = |key: &str| text.lines().any(|line| line.trim_start().starts_with(key));
-    (starts("sd=") && (starts("wd=") || starts("rd=")))
+    (["sd=", "wd=", "rd="].into_iter().filter(|key| starts(key)).count() > 1)
         || (starts("fwd=") && (starts("fsd=") || starts("rd=")))
 }
 
@@ -358,9 +359,13 @@ fn test(
         }
     }
     let seconds = |key: &str| run.read(key, seconds);
+    let elapsed = seconds("elapsed")?.unwrap_or(Nanos::from_secs(30));
+    let (bytes, passes) = ends::ends(run, chosen, elapsed, &mut jobs, findings)?;
     let test = DraftTest {
         name: shortened(&run.name),
-        run: Some(seconds("elapsed")?.unwrap_or(Nanos::from_secs(30))),
+        run: Some(elapsed),
+        bytes: bytes.map(Bytes),
+        passes,
         warmup: seconds("warmup")?.unwrap_or_default(),
         sweep: sweep(run, &rates, &counts, findings)?,
         jobs,
@@ -523,7 +528,8 @@ fn job(
         None => of_storage.iter().map(|depth| depth.unwrap_or(8)).sum(),
     };
     let sized = either("xfersize");
-    let mix = mix(sized, read, random)?;
+    let mut mix = mix(sized, read, random)?;
+    ends::align(storages, &mut mix, findings)?;
     let ranged = std::iter::once(&workload).chain(storages).find(|d| d.one("range").is_some());
     let window = ranged.map(|d| window(d)).transpose()?.unwrap_or_default();
     for (key, why) in [

@@ -2,8 +2,13 @@
 //! the other, because whatever else needs a CPU makes the I/Os of an array late. The time that the machine itself takes
 //! is measured and allowed for.
 
+#[path = "../fio/equal.rs"]
+#[expect(clippy::unwrap_used, reason = "what fails here fails a test")]
+mod equal;
+
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use assay_testkit::need;
 use assay_testkit::pauses::{Pauses, Watch};
 use assay_testkit::story::{DONE, Story, is_slow_wanted};
 use serde_json::Value;
@@ -35,6 +40,30 @@ fn measure<T>(mut measured: impl FnMut(usize) -> T, fault: impl Fn(&T, Pauses) -
         }
     }
     panic!("{}", faults.join("\n"));
+}
+
+/// Jobs of fio whose counts depend on time: rates, delays, ramps. A wake-up that is late is of the machine, so one that
+/// differs is run again.
+#[test]
+fn fio_and_assay_do_the_same_in_the_same_time() {
+    let _turn = alone();
+    if !need::programs(&["fio"]) || !is_slow_wanted() {
+        return;
+    }
+    let mut failed = Vec::new();
+    for (name, text) in equal::cases(equal::Counts::OfTime) {
+        let mut tries = (0..TRIES).map(|_| equal::compared(&name, &text));
+        let mut differing = Vec::new();
+        let is_equal = tries.any(|(row, is_equal)| {
+            println!("{row}");
+            differing.push(row);
+            is_equal
+        });
+        if !is_equal {
+            failed.extend(differing);
+        }
+    }
+    assert!(failed.is_empty(), "differ:\n{}", failed.join("\n"));
 }
 
 /// The measuring side against a known truth: the same I/Os, seen by the simulated array and by the tool.

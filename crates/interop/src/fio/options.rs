@@ -217,6 +217,11 @@ fn note_ends(options: &mut Options<'_>, mix: &[Access], end: &End) {
             "number_ios: with trimwrite fio doubles it anew in each loop; here each loop counts alike.";
         options.note(line, says);
     }
+    if mix.iter().any(|line| line.change == Change::TrimWrite) {
+        let says = "Older versions of fio (3.33) send the writes of trimwrite through the page cache, whatever direct \
+                    says, so that they reach a device in pages; those of newer ones, and of this, are direct.";
+        options.note(line, says);
+    }
     let has_offset = options.job.options.iter().any(|option| option.key == "offset");
     if has_offset && mix.iter().any(|line| line.change == Change::TrimWrite && line.random > 0.0) {
         let says = "randtrimwrite with an offset ends after its first trim in older versions of fio (3.33); newer \

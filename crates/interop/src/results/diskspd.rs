@@ -73,6 +73,8 @@ struct Span {
     seconds: f64,
     read: Side,
     write: Side,
+    /// Of both, where the text has that.
+    total: Side,
     cpu_busy: Option<f64>,
     targets: Vec<String>,
     /// Whether the text says what the load is.
@@ -177,6 +179,7 @@ fn blank(index: usize) -> Span {
         seconds: 0.0,
         read: Side::default(),
         write: Side::default(),
+        total: Side::default(),
         cpu_busy: None,
         targets: Vec::new(),
         is_described: true,
@@ -291,7 +294,8 @@ pub fn import_text(origin: &str, text: &str) -> Result<ImportedResult, ImportErr
         }
     }
     let has_counts = |span: &Span| span.read.count + span.write.count > 0;
-    let spans: Vec<Span> = reader.spans.into_iter().filter(has_counts).map(measured).collect();
+    let spans: Vec<Span> =
+        reader.spans.into_iter().map(told_apart).filter(has_counts).map(measured).collect();
     if spans.is_empty() {
         return Err(complain(origin, 0, "has no totals of reads and of writes (Read IO, Write IO)"));
     }
@@ -299,6 +303,17 @@ pub fn import_text(origin: &str, text: &str) -> Result<ImportedResult, ImportErr
         return Err(complain(origin, 0, format!("\"{}\" has no test time", span.name)));
     }
     result(origin, "DiskSpd".to_owned(), spans)
+}
+
+/// Where a text ends behind the totals of both directions, they are those of the one that its parameters name.
+fn told_apart(mut span: Span) -> Span {
+    let has_none = span.read.count + span.write.count == 0;
+    match span.mix.read {
+        read if has_none && span.is_described && read >= 100.0 => span.read = std::mem::take(&mut span.total),
+        read if has_none && span.is_described && read <= 0.0 => span.write = std::mem::take(&mut span.total),
+        _ => {}
+    }
+    span
 }
 
 /// A span whose load is not described has the size and the share of reads that its counts give.
@@ -318,6 +333,7 @@ enum Section {
     /// That says what the load is.
     None,
     Result,
+    Total,
     Read,
     Write,
     Percentiles,
@@ -352,7 +368,7 @@ impl TextReader {
         match line {
             "Read IO" => self.section = Section::Read,
             "Write IO" => self.section = Section::Write,
-            "Total IO" => self.section = Section::Result,
+            "Total IO" => self.section = Section::Total,
             "Input parameters:" => self.section = Section::None,
             _ if line.starts_with("%-ile |") => self.section = Section::Percentiles,
             _ if line.contains("CPU |") || line.starts_with("Socket |") => self.section = Section::Cpu,
@@ -367,9 +383,11 @@ impl TextReader {
             span.threads = small(threads);
         }
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let is_total = line.starts_with("total:") && cells.len() > 1;
         match self.section {
-            Section::Read if line.starts_with("total:") && cells.len() > 1 => total(&mut span.read, &cells),
-            Section::Write if line.starts_with("total:") && cells.len() > 1 => total(&mut span.write, &cells),
+            Section::Total if is_total => total(&mut span.total, &cells),
+            Section::Read if is_total => total(&mut span.read, &cells),
+            Section::Write if is_total => total(&mut span.write, &cells),
             Section::Percentiles => percentile(span, &cells),
             Section::Cpu if line.starts_with("avg.") => {
                 span.cpu_busy =

@@ -40,6 +40,12 @@ fn results_of_diskspd_without_its_parameters_have_the_size_that_was_moved() {
     let total = &cut[..cut.find("Read IO").unwrap()];
     let error = import("d.txt", total).unwrap_err().to_string();
     assert!(error.contains("has no totals of reads and of writes"), "{error}");
+    // Of one direction, as its parameters say, the sum of both is that.
+    let until = DISKSPD.find("Read IO").unwrap();
+    let writes = DISKSPD[..until].replace("mix test (read/write ratio: 70/30)", "write test");
+    let result = import("d.txt", &writes).unwrap().unwrap();
+    assert_eq!(result.rows[0].jobs[0].stats.write.ops(), 10_000);
+    assert!(import("d.txt", &DISKSPD[..until]).is_err(), "a mix has two directions");
 }
 
 #[test]

@@ -15,7 +15,12 @@ const NAME_CHARS: usize = 100;
 #[must_use]
 pub fn is_results(text: &str) -> bool {
     let is_job = |line: &str| line.contains(": (groupid=") && line.contains("err=");
-    text.lines().any(|line| is_job(line) || is_terse(plain(line)))
+    text.lines().any(|line| is_job(line) || is_terse(plain(line)) || is_sum(plain(line)))
+}
+
+/// What stands before the sums of a group of jobs, behind all jobs.
+fn is_sum(line: &str) -> bool {
+    line.starts_with("Run status group")
 }
 
 /// A line without the marks of a quotation in a post.
@@ -137,7 +142,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         } else if line.starts_with("fio-") && !line.contains(' ') {
             version = Some(line.to_owned());
             output.begins();
-        } else if line.starts_with("Run status group") {
+        } else if is_sum(line) {
             output.ends();
         } else if let Some(definition) = definition(line) {
             output.begins();
@@ -272,7 +277,14 @@ fn result(
         group = own;
     }
     if rows.is_empty() {
-        return Err(complain(origin, 0, "contains no job of fio that did I/O"));
+        let says = match before.is_empty() {
+            true => {
+                "has only the sums of fio's groups of jobs (Run status group), which count no I/Os: import what fio \
+                 printed of the jobs before them"
+            }
+            false => "contains no job of fio that did I/O",
+        };
+        return Err(complain(origin, 0, says));
     }
     let name = crate::names::stem(origin).to_owned();
     Ok(ImportedResult {

@@ -30,6 +30,32 @@ fn sysbench_of_old_and_of_new_versions_is_read() {
     assert_eq!(rows(&format!("{old}{new}")).len(), 2);
 }
 
+/// 1.1 prints rates alone: it was "no result of a tool that is known".
+#[test]
+fn sysbench_of_the_newest_version_has_the_rates_it_prints() {
+    let first = "$ sysbench fileio --threads=4 --time=30 --file-test-mode=rndrw run\n\
+        sysbench 1.1.0-df89d34 (using bundled LuaJIT 2.1.0-beta3)\n\nNumber of threads: 4\nBlock size 10KiB\n\
+        Doing random r/w test\n";
+    let rates = "Throughput:\n         read:  IOPS=600.00 5.86 MiB/s (6.14 MB/s)\n         \
+        write: IOPS=400.00 3.91 MiB/s (4.10 MB/s)\n         fsync: IOPS=96.96\n\nLatency (ms):\n         \
+        min:                                  0.06\n         avg:                                  0.44\n         \
+        max:                                 37.16\n         95th percentile:                      1.12\n         \
+        sum:                               4000.00\n";
+    assert_eq!(rows(&format!("{first}{rates}")), ["sysbench random r/w|1000.0|10.2|0.440"]);
+    let of = |text: &str| {
+        let result = import("s.txt", text).unwrap().unwrap();
+        assert!(result.from.missing.iter().any(|what| what == "duration"), "{:?}", result.from.missing);
+        let jobs = result.rows.iter().map(|row| &row.jobs[0]);
+        jobs.map(|job| (job.stats.read.ops(), job.stats.write.ops(), job.measured_ns)).collect::<Vec<_>>()
+    };
+    // The time before it is of the command; without one, the times of the operations say it.
+    let cut = first.split_once('\n').unwrap().1;
+    assert_eq!(of(&format!("{cut}{rates}")), [(600, 400, 1_000_000_000)]);
+    // As people post it: the rates alone, after one another.
+    assert_eq!(of(&format!("* one\n{rates}\n* two\n> {rates}")), [(2400, 1600, 4_000_000_000); 2]);
+    assert_eq!(of(&format!("{first}{rates}{first}{rates}")).len(), 2);
+}
+
 #[test]
 fn hdparm_reads_are_rows() {
     let text = "/dev/sda:\n Timing cached reads:   20000 MB in  2.00 seconds = 10000.00 MB/sec\n \
@@ -110,4 +136,38 @@ fn a_log_of_several_programs_is_refused_and_one_with_times_is_read() {
         assert!(error.contains("not of the same program"), "{names:?}: {error}");
         assert!(import("t.txt", &two).is_ok(), "{names:?}");
     }
+}
+
+/// Out of the archive of a mailing list: `=3D` was read as a 3, and a job had 3 I/Os of 3 ms.
+#[test]
+fn what_fio_prints_is_read_out_of_an_encoded_mail() {
+    let plain = "x: (groupid=0, jobs=64): err= 0: pid=1: Mon Aug  9 18:53:36 2021\n\
+        \x20 read: IOPS=45.6k, BW=44.5GiB/s (47.8GB/s)(114TiB/2626961msec)\n    \
+        clat (usec): min=249, max=1904.8k, avg=179674.12, stdev=138190.51\n     \
+        issued rwts: total=119750623,0,0,0 short=0,0,0,0 dropped=0,0,0,0\n";
+    let read = |text: &str| {
+        let result = import("m.txt", text).unwrap().unwrap();
+        let job = &result.rows[0].jobs[0];
+        (job.stats.read.ops(), job.stats.read.service.mean_ns().map(|ns| ns.round()), job.workers)
+    };
+    let mail: String = plain
+        .lines()
+        .map(|line| {
+            let line = line.replace('=', "=3D");
+            let (head, tail) = line.split_at(line.len() / 2);
+            format!("> {head}=\n{tail}\n>=20\n")
+        })
+        .collect();
+    assert_eq!(read(&mail), (119_750_623, Some(179_674_120.0), 64));
+    assert_eq!(read(&mail.replace('\n', "\r\n")), read(plain));
+    // In a text that is none of those nothing is decoded.
+    assert_eq!(crate::text::of_mail("a=3D b=3D\n"), "a=3D b=3D\n");
+}
+
+#[test]
+fn sums_of_fio_alone_are_refused_by_their_name() {
+    let text = "Run status group 0 (all jobs):\n   READ: bw=144MiB/s (150MB/s), 144MiB/s-144MiB/s \
+        (150MB/s-150MB/s), io=2048MiB (2147MB), run=14271-14271msec\n";
+    let error = import("r.txt", text).unwrap_err().to_string();
+    assert!(error.contains("Run status group"), "{error}");
 }

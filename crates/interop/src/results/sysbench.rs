@@ -1,4 +1,4 @@
-//! What `sysbench fileio` prints when it ends, of versions 0.4 to 1.0.
+//! What `sysbench fileio` prints when it ends, of versions 0.4 to 1.1.
 
 use super::ImportedResult;
 use super::leading_number;
@@ -8,8 +8,9 @@ use crate::{ImportError, complain};
 /// Whether a text is what `sysbench fileio` prints.
 #[must_use]
 pub fn is_results(text: &str) -> bool {
-    text.contains("sysbench ")
-        && (text.contains("File operations:") || text.contains("Operations performed:"))
+    let is_known = text.contains("sysbench ")
+        && (text.contains("File operations:") || text.contains("Operations performed:"));
+    is_known || (text.contains("fsync: IOPS=") && text.lines().any(|line| rates_of(line).is_some()))
 }
 
 /// What is known of a run so far.
@@ -26,7 +27,28 @@ struct Run {
     bytes: [f64; 2],
     /// Of all I/Os, flushes too, ms.
     times: [Option<f64>; 3],
+    /// `--time` of the command before it, and the sum of all times (1.1 prints no duration), s.
+    asked: Option<f64>,
+    sum: Option<f64>,
+    /// Whether its rates are printed as 1.1 does.
+    is_new: bool,
 }
+
+/// Way (0 reads, 1 writes), I/Os and bytes per second of `read:  IOPS=1857.00 29.02 MiB/s (30.43 MB/s)`, as 1.1 has it.
+fn rates_of(line: &str) -> Option<(usize, f64, f64)> {
+    let line = line.trim_start_matches(['>', ' ', '\t', '`']);
+    let (way, rest) = match line.split_once(':')? {
+        ("read", rest) => (0, rest),
+        ("write", rest) => (1, rest),
+        _ => return None,
+    };
+    let mut words = rest.trim().strip_prefix("IOPS=")?.split_whitespace();
+    let (ios, bytes) = (words.next()?.parse::<f64>().ok()?, words.next()?.parse::<f64>().ok()?);
+    (words.next() == Some("MiB/s")).then_some((way, ios, bytes * 1024.0 * 1024.0))
+}
+
+/// Seconds that sysbench runs where nobody says how long.
+const DEFAULT_SECONDS: f64 = 10.0;
 
 /// Reads all runs of sysbench in a text.
 ///
@@ -34,15 +56,19 @@ struct Run {
 /// When none has rates and a time.
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let (mut rows, mut run) = (Vec::<Plain>::new(), Run::default());
+    let mut is_estimated = false;
     for line in text.lines().map(|line| line.trim_start_matches(['>', ' ', '\t', '`']).trim()) {
         // Results may be pasted one after the other without their first lines.
-        let is_next = run.seconds > 0.0 && line.starts_with("Number of threads:");
+        let is_next = (run.seconds > 0.0 && line.starts_with("Number of threads:"))
+            || (run.is_new && ["Number of threads:", "Throughput:"].iter().any(|key| line.starts_with(key)));
         if line.starts_with("sysbench ") || is_next {
-            rows.extend(std::mem::take(&mut run).row());
+            // The command stands before the line of the version.
+            let asked = run.asked.filter(|_| !run.is_new);
+            rows.extend(std::mem::replace(&mut run, Run { asked, ..Run::default() }).row(&mut is_estimated));
         }
         run.add(line);
     }
-    rows.extend(run.row());
+    rows.extend(run.row(&mut is_estimated));
     if rows.is_empty() {
         return Err(complain(
             origin,
@@ -52,8 +78,15 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     }
     let says = "The latencies of sysbench are those of all its operations together, flushes too, and count for reads \
                 and writes alike.";
-    let missing = &["percentiles", "CPU use"];
-    imported(&Origin { file: origin, tool: "sysbench".to_owned(), missing }, &rows, vec![says.to_owned()])
+    let mut notes = vec![says.to_owned()];
+    let mut missing = vec!["percentiles", "CPU use"];
+    if is_estimated {
+        let says = "sysbench 1.1 prints rates and no duration: it is that of --time in the text, else the sum of all \
+                    times for each thread, else 10 s, its default; the counts are the rates times it.";
+        notes.push(says.to_owned());
+        missing.push("duration");
+    }
+    imported(&Origin { file: origin, tool: "sysbench".to_owned(), missing: &missing }, &rows, notes)
 }
 
 impl Run {
@@ -65,7 +98,13 @@ impl Run {
             leading_number(text)
                 .map(|time| if text.ends_with("ms") || !text.ends_with('s') { time } else { time * 1e3 })
         };
-        if let Some(mode) = line.strip_prefix("Doing ").and_then(|rest| rest.strip_suffix(" test")) {
+        if let Some((way, ios, bytes)) = rates_of(line) {
+            (self.rates[way], self.bytes[way], self.is_new) = (ios, bytes, true);
+        } else if line.contains("sysbench") && line.contains("--time=") {
+            self.asked = line.split("--time=").nth(1).and_then(leading_number).filter(|time| *time > 0.0);
+        } else if let Some(sum) = ms("sum:") {
+            self.sum = Some(sum / 1e3);
+        } else if let Some(mode) = line.strip_prefix("Doing ").and_then(|rest| rest.strip_suffix(" test")) {
             mode.clone_into(&mut self.mode);
         } else if let Some(threads) = number("Number of threads:") {
             self.threads = u32::try_from(super::whole(threads)).unwrap_or(1);
@@ -96,7 +135,12 @@ impl Run {
         }
     }
 
-    fn row(self) -> Option<Plain> {
+    fn row(mut self, is_estimated: &mut bool) -> Option<Plain> {
+        if self.is_new && self.seconds == 0.0 {
+            let each = self.sum.map(|sum| sum / f64::from(self.threads.max(1)));
+            self.seconds = self.asked.or(each).filter(|time| *time > 0.0).unwrap_or(DEFAULT_SECONDS);
+            *is_estimated = true;
+        }
         let side = |way: usize| {
             let ios = if self.ios[way] > 0.0 { self.ios[way] } else { self.rates[way] * self.seconds };
             let known = self.bytes[way] * self.seconds;

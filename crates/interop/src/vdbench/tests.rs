@@ -199,3 +199,34 @@ fn parameters_may_be_abbreviated_and_unknown_ones_are_refused() {
         assert!(error.contains(expected), "{text}: {error}");
     }
 }
+
+/// 16 of 112 public files were refused for these, and `seekpct=eof` ran on to the end of `elapsed`.
+#[test]
+fn a_run_ends_with_its_data_and_at_the_end_of_its_storage() {
+    let plan = read(
+        "sd=default,align=512,size=1g\nsd=a,lun=a\nsd=b,lun=b\n\
+         wd=w,sd=*,xfersize=4k\nwd=e,sd=a,xfersize=1m,seekpct=eof,rdpct=0\n\
+         rd=bytes,wd=w,elapsed=100h,maxdata=10g\nrd=twice,wd=w,elapsed=100h,maxdata=2\n\
+         rd=far,wd=(w,e),elapsed=10,maxdata=999t\nrd=once,wd=e,elapsed=1h\n",
+    );
+    let stop = |test: usize| plan.tests[test].steps[0].jobs.iter().map(|job| job.stop).collect::<Vec<_>>();
+    let of = |test: usize| {
+        let stop = plan.tests[test].steps[0].stop;
+        (stop.time.0 / 1_000_000_000, stop.bytes.map(|bytes| bytes.0), stop.spans)
+    };
+    assert_eq!(of(0), (360_000, Some(10 << 30), None));
+    assert_eq!((of(1), of(3)), ((360_000, None, Some(2)), (3600, None, Some(1))));
+    assert_eq!((of(2), stop(2)[1].and_then(|stop| stop.spans)), ((10, None, None), Some(1)));
+    assert_eq!(plan.tests[0].steps[0].jobs[0].mix[0].align.0, 512);
+    for (text, why) in [
+        ("rd=r,wd=(w,x),elapsed=9,maxdata=10g", "the sum of several workloads"),
+        ("rd=r,wd=(w,x),elapsed=9,maxdata=2", "a multiple is supported for one workload"),
+        ("sd=c,lun=c,align=8k\nrd=r,wd=x,sd=c,elapsed=9", "align: it is supported where"),
+    ] {
+        let head = "sd=s,lun=x,size=1g\nwd=w,sd=s\nwd=x,sd=*,xfersize=4k,seekpct=0\n";
+        let error = imported(&format!("{head}{text}\n"), Strictness::Strict).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    // What lies in files that are included is looked for there.
+    assert!(is_parameter_file("include=sds\nwd=w,sd=sd*\nrd=r,wd=w\n"));
+}
