@@ -49,6 +49,8 @@ END
 assay run 'fio --name=wal --rw=write --bs=8k --size=64m --fdatasync=1 --runtime=3 --time_based' ./wal.dat
 assay run latency-qd1 ./t.dat --bs 8k
 assay curve ./t.dat --quick --size 64MiB --set size=8KiB
+assay run oltp-66-33 ./t.dat --quick --size 256MiB
+assay run oltp-66-33 ./t.dat --size 256MiB --only log --set run=10s --fail-if 'p99 > 100ms'
 END
         ;;
     nightly) cat <<'END'
@@ -65,6 +67,8 @@ assay run vmware ./t.dat --quick --size 64MiB --label before
 assay run vmware ./t.dat --quick --size 64MiB --label after --set outstanding=1
 assay compare before after
 assay report after -o after.html
+assay compare before array:ssd-sata
+assay size "1200 IOPS, 70% read, 8 KiB, p99 20 ms, 4 TB, with a failed disk"
 assay size "how many 15k rpm disks in RAID10 for 1500 IOPS, 66% read, 8 KiB, mean 10 ms, 2 TB"
 END
         ;;
@@ -107,11 +111,11 @@ for user in ${*:-first home-nas vmware-iscsi dba nightly consultant glance}; do
     for columns in ${COLUMNS_SHOWN:-80 60}; do
         rm -rf "$home"/*.dat "$home"/*.prom "$home"/*.html "$home"/*.bbcode "$home/.local"
         commands "$user" >"$home/commands"
-        tmux -L "$socket" -f /dev/null new-session -d -x "$columns" -y 24 -s first "sleep 0.2; \
-            cd '$home' && exec env -i HOME='$home' PATH='$home/bin:/usr/bin:/bin' TERM=screen NO_COLOR=1 \
+        tmux -u -L "$socket" -f /dev/null new-session -d -x "$columns" -y 24 -s first "sleep 0.2; \
+            cd '$home' && exec env -i HOME='$home' PATH='$home/bin:/usr/bin:/bin' TERM=screen NO_COLOR=1 LANG=C.UTF-8 \
             TMUX=\"\$TMUX\" sh '$home/type' '$socket'" \; set-option -g history-limit 10000
         tmux -L "$socket" wait-for typed
-        tmux -L "$socket" capture-pane -p -J -S - -t first | sed -e "s#$home#/home/user#g" -e 's/[ ]*$//' \
+        tmux -u -L "$socket" capture-pane -p -J -S - -t first | sed -e "s#$home#/home/user#g" -e 's/[ ]*$//' \
             >"$folder/docs/sessions/$user-$columns.txt"
         tmux -L "$socket" kill-session -t first
     done

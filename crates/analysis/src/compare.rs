@@ -11,6 +11,7 @@ mod best_of;
 mod gate;
 mod outcome;
 mod overlap;
+mod predicted;
 mod result_set;
 mod short;
 mod spread;
@@ -196,6 +197,10 @@ pub enum Change {
     Same,
     /// The noise hides a change of any kind.
     Unclear,
+    /// The interval of a prediction holds what was measured.
+    AsPredicted,
+    /// What was measured is no more than a bound of the hardware allows.
+    WithinBound,
     /// Nothing is known of how far repetitions lie apart, so no change is claimed.
     Unknown,
     /// The loads differ.
@@ -445,8 +450,11 @@ fn against(
     };
     let percentile =
         |of: fn(&Row) -> Option<f64>| judged(of).map(|(p, _)| Judged { change: p.change.reversed(), ..p });
-    let (iops, spread_from) =
-        judged(|row| Some(row.iops)).unwrap_or((Judged::unknown(), SpreadSource::Unknown));
+    let by_prediction =
+        predicted::against(first, own).filter(|_| is_judged).map(|judged| (judged, SpreadSource::Prediction));
+    let (iops, spread_from) = by_prediction
+        .or_else(|| judged(|row| Some(row.iops)))
+        .unwrap_or((Judged::unknown(), SpreadSource::Unknown));
     let p50 = percentile(|row| row.p50_ms.map(|p| p.value));
     let p99 = percentile(|row| row.p99_ms.map(|p| p.value));
     let change = match (is_judged, is_paced) {
@@ -471,7 +479,11 @@ impl Against {
         self.p99.filter(|p99| match p99.change {
             Change::Faster | Change::Slower | Change::PerhapsFaster | Change::PerhapsSlower => true,
             Change::Unknown => p99.ratio.value >= P99_NOTABLE || p99.ratio.value <= 1.0 / P99_NOTABLE,
-            Change::Same | Change::Unclear | Change::NotComparable => false,
+            Change::Same
+            | Change::Unclear
+            | Change::AsPredicted
+            | Change::WithinBound
+            | Change::NotComparable => false,
         })
     }
 }
@@ -546,6 +558,11 @@ impl Change {
         }
     }
 
+    /// Whether the sides may well be the same.
+    fn is_none_shown(self) -> bool {
+        matches!(self, Self::Same | Self::Unclear | Self::AsPredicted | Self::WithinBound)
+    }
+
     /// As it stands in tables.
     #[must_use]
     pub fn says(self) -> &'static str {
@@ -556,6 +573,8 @@ impl Change {
             Self::PerhapsSlower => "slower?",
             Self::Same => "the same",
             Self::Unclear => "in the noise",
+            Self::AsPredicted => "as predicted",
+            Self::WithinBound => "within the bound",
             Self::Unknown => "spread unknown",
             Self::NotComparable => "not comparable",
         }

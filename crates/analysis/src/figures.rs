@@ -28,7 +28,8 @@ pub fn time(us: f64) -> String {
     }
 }
 
-fn three_digits(value: f64) -> String {
+/// Returns a number with three digits, whole from a hundred on.
+pub(crate) fn three_digits(value: f64) -> String {
     match value {
         v if v >= 99.95 => whole(v),
         v if v >= 9.995 => format!("{v:.1}"),

@@ -9,6 +9,7 @@ mod aside;
 mod control_group;
 mod held;
 mod level;
+mod lost;
 
 use std::collections::BTreeSet;
 
@@ -28,6 +29,7 @@ use crate::verdict::RunVerdict;
 use aside::aside;
 use control_group::control_group;
 use held::{Held, held};
+use lost::{is_lost, lost};
 
 /// From this share of its ceiling on a link is full: acknowledgements and pauses take the rest.
 const LINK_FULL: f64 = 0.92;
@@ -159,11 +161,13 @@ pub fn limits(header: &RunHeader, summary: &RunSummary) -> Option<RunLimits> {
     }
     let run = Run { header, summary };
     let cases: Vec<StepCase<'_>> = summary.steps.iter().filter_map(|step| run.case(step)).collect();
-    let judged = cases.iter().filter_map(|case| of_step(*case, &cases));
+    let judged = cases.iter().filter(|case| !is_lost(**case)).filter_map(|case| of_step(*case, &cases));
     let steps: Vec<StepLimit> = judged.collect();
     let aside = aside(run, &steps);
-    let says = says(summary, &steps, &aside.disturbed)?;
-    Some(RunLimits { says: format!("{says} {}", aside.says).trim_end().to_owned(), steps })
+    let sentences = [lost(&cases), says(summary, &steps, &aside.disturbed)];
+    let says = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    (!says.is_empty())
+        .then(|| RunLimits { says: format!("{says} {}", aside.says).trim_end().to_owned(), steps })
 }
 
 impl RunLimits {
@@ -195,7 +199,15 @@ pub fn verdict_on(
     if header.diagnosis.is_some() {
         return None;
     }
-    let by_array = judgement.and_then(|judgement| judgement.verdict.clone());
+    let by_array = judgement.and_then(|judgement| judgement.verdict.clone()).map(|mut verdict| {
+        let run = Run { header, summary };
+        let cases: Vec<StepCase<'_>> = summary.steps.iter().filter_map(|step| run.case(step)).collect();
+        if let Some(lost) = lost(&cases) {
+            verdict.says = format!("{lost} {}", verdict.says);
+            verdict.brief = format!("{lost} {}", verdict.brief);
+        }
+        verdict
+    });
     by_array.or_else(|| limits(header, summary).map(|limits| limits.verdict()))
 }
 
@@ -524,7 +536,7 @@ impl Group<'_> {
         };
         let probably = if self.limits.iter().all(is_sure) { "" } else { "probably " };
         let what = match (all, self.indices.len()) {
-            (1, _) => "this test".to_owned(),
+            (1, _) if names.len() == 1 => "this test".to_owned(),
             (2, 2) => "both tests".to_owned(),
             (all, n) if all == n => format!("all {all} tests"),
             (all, n) if n > all / 2 => format!("{n} of {all} tests"),

@@ -44,7 +44,7 @@ use crate::summary::{JobSummary, RunSummary, StepSummary};
 pub(crate) use catalogue::{Check, Effect, RULES, Rule};
 pub(crate) use flush::flush_wait;
 pub(crate) use host::{busy_host, busy_per_worker, no_cpu_left, null_share, slow_turns};
-pub(crate) use load::stalled;
+pub(crate) use load::{failed_to_the_end, stalled};
 pub(crate) use neighbour::foreign_share;
 pub(crate) use shape::{Behind, figure, level_of_rate};
 pub(crate) use steps::shortened;
@@ -109,6 +109,9 @@ pub fn findings(header: &RunHeader, summary: &RunSummary) -> Vec<Finding> {
     let mut warnings = run::warnings(run);
     warnings.retain(|warning| !found.iter().any(|f| f.rule == warning.rule));
     found.extend(warnings);
+    // A command is pasted as it stands.
+    let resume = format!("--resume {}", header.run);
+    found.iter_mut().for_each(|finding| finding.next = finding.next.replace("--resume RUN", &resume));
     // A stable sort: within a severity, findings keep the order of the rules.
     found.sort_by_key(|f| std::cmp::Reverse(f.severity));
     found

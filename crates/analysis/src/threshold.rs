@@ -119,6 +119,9 @@ impl Known {
             (Some((lo, _)), Some(why)) => {
                 format!("{value} (at least {} in its seconds: {why})", quantity.written(lo))
             }
+            (None, Some(NoInterval::TooShort)) => {
+                format!("{value}, without an interval: {}; --set run=10s gives one", NoInterval::TooShort)
+            }
             (None, Some(why)) => format!("{value}, without an interval: {why}"),
             (None, None) => format!("{value}, without an interval"),
         }

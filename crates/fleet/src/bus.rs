@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pull};
-use async_nats::jetstream::context::{GetStreamErrorKind, PublishError, PublishErrorKind};
+use async_nats::jetstream::context::{
+    CreateStreamErrorKind, GetStreamErrorKind, PublishError, PublishErrorKind,
+};
 use async_nats::jetstream::{self, ErrorCode, kv, stream};
 use async_nats::{Client, ConnectOptions, Event, HeaderMap, header};
 use serde::Serialize;
@@ -201,7 +203,10 @@ impl Bus {
             ..stream::Config::default()
         };
         let created = self.jetstream.create_stream(config).await;
-        created.map(|_| ()).map_err(|error| FleetError::Stream { run: run.to_owned(), why: chain(&error) })
+        created.map(|_| ()).map_err(|error| {
+            let next = if is_no_store(error.kind()) { NO_STORE } else { "" };
+            FleetError::Stream { run: run.to_owned(), why: chain(&error) + next }
+        })
     }
 
     /// Removes the stream of a run that is stored.
@@ -317,6 +322,22 @@ fn unsaid(why: &GetStreamErrorKind) -> Unsaid {
     }
 }
 
+/// What to do about a server that has no place for a stream.
+const NO_STORE: &str = "; see that the disk of its store (nats-server --store_dir) is there, writable and not full, and \
+                        what its limits allow (max_file_store, the account's storage)";
+
+/// Whether a server answers that it has no place for a stream: its disk, its folder or its limits.
+fn is_no_store(kind: CreateStreamErrorKind) -> bool {
+    let codes = [
+        ErrorCode::STREAM_STORE_FAILED,
+        ErrorCode::STREAM_CREATE,
+        ErrorCode::STORAGE_RESOURCES_EXCEEDED,
+        ErrorCode::ACCOUNT_RESOURCES_EXCEEDED,
+        ErrorCode::INSUFFICIENT_RESOURCES,
+    ];
+    matches!(kind, CreateStreamErrorKind::JetStream(error) if codes.contains(&error.error_code()))
+}
+
 /// Whether a server answers that it has no room for a message. The stream, its disk or the account may be full.
 fn is_lack_of_room(error: &PublishError) -> bool {
     let full = [
@@ -381,6 +402,22 @@ mod tests {
     use super::*;
 
     /// A server with a full disk disables JetStream: the loads go on. Only a stream that is not there ends them.
+    /// "error creating store for stream" said nothing of the disk that was missing.
+    #[test]
+    fn a_server_without_a_place_for_a_stream_is_told_what_to_look_at() {
+        let kind = |code: u64| {
+            let error =
+                serde_json::json!({ "code": 500, "err_code": code, "description": "error creating store" });
+            CreateStreamErrorKind::JetStream(serde_json::from_value(error).unwrap())
+        };
+        for code in [10_049, 10_077, 10_047, 10_002, 10_023] {
+            assert!(is_no_store(kind(code)), "{code}");
+        }
+        // The name is in use with another configuration.
+        assert!(!is_no_store(kind(10_058)));
+        assert!(!is_no_store(CreateStreamErrorKind::TimedOut));
+    }
+
     #[test]
     fn only_a_stream_that_the_server_does_not_know_is_gone() {
         let says = |code: u64| {

@@ -264,7 +264,11 @@ fn is_host_cpu(resolved: &ResolvedArray, classes: &[Class]) -> bool {
 
 /// `X <= N / R0`: what the I/Os in flight allow even if nothing queues.
 fn latency_bound(alone: f64, n: f64) -> Resource {
-    let name = format!("{n:.0} outstanding at {:.0} us each", alone / 1e3);
+    let each = match alone / 1e3 {
+        us if us < 999.5 => format!("{us:.0} µs"),
+        us => format!("{:.2} ms", us / 1e3),
+    };
+    let name = format!("{n:.0} outstanding at {each} each");
     Resource {
         kind: ResourceKind::Latency,
         name,

@@ -390,7 +390,7 @@ fn explanation(comparison: &Comparison, width: usize) -> String {
          their own interval and word, where faster is a lower latency."
             .to_owned(),
     );
-    if against().any(|a| a.spread_from != SpreadSource::Repetitions) {
+    if against().any(|a| matches!(a.spread_from, SpreadSource::Stored | SpreadSource::Unknown)) {
         lines.push(
             "Runs on one target differ more than the seconds within a run. The interval of single runs comes from \
              stored repetitions on the same target and span; three runs of each side under one label are enough."
@@ -402,7 +402,7 @@ fn explanation(comparison: &Comparison, width: usize) -> String {
 }
 
 /// What each word of the table means.
-const WORDS: [(Change, &str); 8] = [
+const WORDS: [(Change, &str); 10] = [
     (Change::Faster, "the interval does not contain 1, and there are enough repetitions"),
     (Change::Slower, "the interval does not contain 1, and there are enough repetitions"),
     (
@@ -415,6 +415,11 @@ const WORDS: [(Change, &str); 8] = [
     ),
     (Change::Same, "the interval lies within 5 % around 1"),
     (Change::Unclear, "the interval contains 1"),
+    (Change::AsPredicted, "the interval of the prediction holds what was measured"),
+    (
+        Change::WithinBound,
+        "the software cost of the array is unknown, and its hardware allows what was measured",
+    ),
     (Change::Unknown, "the spread between runs on this target is unknown, so no change is claimed"),
     (Change::NotComparable, "the loads differ, or something that all results depend on"),
 ];
@@ -434,6 +439,13 @@ fn legend(comparison: &Comparison, has_throughput: bool) -> String {
     .collect();
     if !sources.is_empty() {
         says.push_str(&format!(", with its 95 % interval from {}", sources.join(" and ")));
+    }
+    if has(SpreadSource::Prediction) {
+        says.push_str(if sources.is_empty() {
+            ", with the interval of the prediction"
+        } else {
+            " or of the prediction"
+        });
     }
     says.push_str(if has_throughput { ". MiB/s is 2^20 bytes per second." } else { "." });
     // A word is explained where it stands: in the table, the remarks in it, or the outcome.

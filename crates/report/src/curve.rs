@@ -1,7 +1,7 @@
 //! Curves of a run as text, JSON and pictures: response over offered load, throughput over queue depth.
 
-use assay_analysis::{DepthCurve, LoadCurve, RunSummary, depth_curves, load_curves, time};
-use assay_record::RunHeader;
+use assay_analysis::{DepthCurve, LoadCurve, RunSummary, StepSummary, depth_curves, load_curves, time};
+use assay_record::{RunHeader, StepId};
 use serde_json::{Value, json};
 
 use crate::layout::wrap;
@@ -31,6 +31,23 @@ pub(crate) fn text(header: &RunHeader, summary: &RunSummary, options: TextOption
         }
     }
     text
+}
+
+/// Returns the steps that no curve of the run has: those of other tests, and those without a result. Empty where it has
+/// no curve.
+pub(crate) fn other_steps(header: &RunHeader, summary: &RunSummary) -> Vec<StepSummary> {
+    let (load, depth) = (load_curves(header, summary), depth_curves(header, summary));
+    let of_load = |curve: &LoadCurve| {
+        let maximum = curve.maximum.map(|maximum| maximum.step);
+        curve.points.iter().map(|point| point.step).chain(maximum).collect::<Vec<_>>()
+    };
+    let drawn: Vec<StepId> = load
+        .iter()
+        .flat_map(of_load)
+        .chain(depth.iter().flat_map(|curve| curve.points.iter().map(|point| point.step)))
+        .collect();
+    let is_other = |step: &&StepSummary| !drawn.is_empty() && !drawn.contains(&step.id);
+    summary.steps.iter().filter(is_other).cloned().collect()
 }
 
 /// Returns true if a curve of the run says itself that it cannot be relied on.

@@ -104,6 +104,32 @@ pub fn terminal(text: &str) -> Cow<'_, str> {
     Cow::Owned(of_lines(text, styled))
 }
 
+/// Returns text for a terminal that shows ASCII only: Assay's own signs become others of the same width, and what else
+/// there is stays.
+#[must_use]
+pub fn ascii(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(text.chars().map(ascii_sign).collect()) }
+}
+
+fn ascii_sign(c: char) -> char {
+    // From one level of a bar or of a shade to the next more of the place is black.
+    const BARS: [char; 8] = ['_', '.', '-', '=', '+', '*', '%', '#'];
+    const SHADES: [char; 3] = ['.', ':', '+'];
+    match c {
+        'µ' => 'u',
+        '±' | '…' | '≈' => '~',
+        '–' | '−' => '-',
+        '×' => 'x',
+        '·' => '.',
+        '★' => '*',
+        '“' | '”' => '"',
+        '’' => '\'',
+        '▁'..='█' => BARS[c as usize - '▁' as usize],
+        '░'..='▓' => SHADES[c as usize - '░' as usize],
+        other => other,
+    }
+}
+
 /// Appends a character, or its code.
 pub(crate) fn push(out: &mut String, c: char) {
     if !is_hidden(c) {
@@ -118,6 +144,12 @@ pub(crate) fn push(out: &mut String, c: char) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_terminal_without_unicode_gets_signs_of_the_same_width() {
+        assert_eq!(ascii("p99 12 µs ±% ▁▄█ ░▒▓█ – “a…”"), "p99 12 us ~% _=# .:+# - \"a~\"");
+        assert_eq!(ascii("größe"), "größe", "a name of somebody else is not touched");
+    }
 
     #[test]
     fn what_commands_a_terminal_leaves_as_its_code() {

@@ -60,6 +60,7 @@ fn brief(
             .unwrap_or_else(|| brief_table(header, summary, options))
     };
     text.push_str(&if own.is_empty() { block() } else { own.trim_start().to_owned() });
+    text.push_str(&beside_curves(header, summary, options));
     text.push_str(&crate::conduct::steady_text(summary, options.prose()));
     text.push_str(&sheet_text(header, summary, meta, options));
     text.push_str(&crate::fleet::text(header, summary, options.prose()));
@@ -163,6 +164,18 @@ fn brief_table(header: &RunHeader, summary: &RunSummary, options: TextOptions) -
     };
     let table = of_table(&forum::priced(&steps, Reader::Person, price(header)), options);
     format!("{table}{}\n", wrap(&says, options.prose(), "  "))
+}
+
+/// In brief, the rows of the steps beside the curves of a run: a suite has both.
+fn beside_curves(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> String {
+    let steps = match header.diagnosis {
+        Some(_) => Vec::new(),
+        None => crate::curve::other_steps(header, summary),
+    };
+    match steps.is_empty() {
+        true => String::new(),
+        false => format!("\n{}", of_table(&forum::priced(&steps, Reader::Person, price(header)), options)),
+    }
 }
 
 /// What the verbs that make a plan of their own found: a diagnosis, caches, curves; and whether that says itself that

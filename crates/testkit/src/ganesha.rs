@@ -9,6 +9,9 @@ use crate::{free_port, need};
 /// Number of servers started by this process.
 static STARTED: AtomicU32 = AtomicU32::new(0);
 
+/// Times that a server is started with other ports before it is said not to start.
+const TRIES: usize = 3;
+
 /// A running server with the exports of `scripts/lab-nfs.sh`.
 #[derive(Debug)]
 pub struct Ganesha {
@@ -26,7 +29,10 @@ pub fn start() -> Option<Ganesha> {
     if !is_possible() {
         return None;
     }
-    need::or_skip("nfs-ganesha does not start", Ganesha::start(&[]))
+    // Between the choice of its ports and its start, another process may take them.
+    let tries = || (0..TRIES).map(|_| Ganesha::start(&[]));
+    let started = tries().find(Result::is_ok).unwrap_or_else(|| Ganesha::start(&[]));
+    need::or_skip("nfs-ganesha does not start", started)
 }
 
 /// Starts a server in the namespace `lab`-server, on the well-known ports and with a port mapper; skips the test if

@@ -8,7 +8,7 @@ use assay_spec::threshold::meant;
 
 use crate::threshold::Answer;
 
-use super::{Against, Cell, Change, Comparison, TestPair};
+use super::{Against, Cell, Change, Comparison, SpreadSource, TestPair};
 
 /// A figure and the change that is too much of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,7 +123,7 @@ fn breaks(gate: &Gate, first: &Cell, cell: &Cell, against: &Against) -> Option<(
     };
     let title = gate.figure.title();
     let Some(ratio) = ratio else { return undecided(format!("{title} is not known on both sides")) };
-    let is_noise = matches!(change, Some(Change::Same | Change::Unclear));
+    let is_noise = change.is_some_and(Change::is_none_shown);
     let is_beyond = if gate.change > 0.0 { ratio > 1.0 + gate.change } else { ratio < 1.0 + gate.change };
     if !is_beyond || is_noise {
         return None;
@@ -142,6 +142,7 @@ fn breaks(gate: &Gate, first: &Cell, cell: &Cell, against: &Against) -> Option<(
 /// The word for the rate, also where p99 is what a paced load is judged by.
 fn of_rate(against: &Against) -> Change {
     match against.iops.ends() {
+        _ if against.spread_from == SpreadSource::Prediction => against.change,
         Some((lo, hi)) if (lo..=hi).contains(&1.0) => Change::Unclear,
         Some(_) => against.change,
         None => Change::Unknown,

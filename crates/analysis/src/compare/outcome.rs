@@ -32,6 +32,8 @@ pub(super) fn sentence(
         Change::PerhapsSlower,
         Change::Same,
         Change::Unclear,
+        Change::AsPredicted,
+        Change::WithinBound,
         Change::Unknown,
         Change::NotComparable,
     ];

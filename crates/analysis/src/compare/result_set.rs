@@ -240,13 +240,19 @@ impl ResultSet {
         }
     }
 
-    /// The row that measured the same as `row` of `other`: by name, else the first with the same load. Two articles are
-    /// matched by name only: with one load they may have measured different things, a disk here and a link there.
+    /// The row that measured the same as `row` of `other`: by name, else the first with the same load, if its own name is
+    /// not in `other`. Two articles are matched by name only: with one load they may have measured different things, a
+    /// disk here and a link there.
     #[must_use]
     pub fn matching(&self, row: &Row, other: &Self) -> Option<&Row> {
-        let by_name = self.rows.iter().find(|r| r.test == row.test && r.step == row.step);
         let are_articles = self.source == Source::Article && other.source == Source::Article;
-        by_name.or_else(|| self.rows.iter().find(|r| !are_articles && r.has_load_of(row)))
+        let by_load = |r: &&Row| !are_articles && r.has_load_of(row) && other.named(r).is_none();
+        self.named(row).or_else(|| self.rows.iter().find(by_load))
+    }
+
+    /// The row of the test and step of another set's row.
+    fn named(&self, row: &Row) -> Option<&Row> {
+        self.rows.iter().find(|r| r.test == row.test && r.step == row.step)
     }
 
     /// Whether a test of the other is one of its own; two that have no test are of one kind.

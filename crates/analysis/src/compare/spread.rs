@@ -13,6 +13,8 @@ pub enum SpreadSource {
     Repetitions,
     /// From stored repetitions on the same targets.
     Stored,
+    /// From a prediction: its own interval.
+    Prediction,
     /// Nothing is known of it.
     Unknown,
 }

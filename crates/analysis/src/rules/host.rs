@@ -10,6 +10,8 @@ const STEAL_MAX: f64 = 0.02;
 const LATE_MEAN_MAX_NS: f64 = 1e6;
 /// One wake-up later than this is a slow I/O in the tail.
 const LATE_WORST_MAX_NS: u64 = 20_000_000;
+/// CPUs busier than this do not sleep long enough to wake up late.
+const IDLE_MAX: f64 = 0.6;
 /// Share of the median latency that the tester's own loop may take.
 const TURN_SHARE_MAX: f64 = 0.05;
 /// A CPU busier than this has no room left.
@@ -59,13 +61,17 @@ pub(super) fn late_timers(case: StepCase<'_>) -> Option<Fired> {
         return None;
     }
     let (mean_ms, max_ms) = (host.timer_late_mean_ns / 1e6, host.timer_late_max_ns as f64 / 1e6);
-    // A CPU that others keep busy does not sleep.
-    let (why, next) = match busy_host(case) {
-        Some(_) => {
-            let next = if is_served_here(case) { SERVED_HERE } else { STOP_OTHERS };
-            ("other programs had the CPUs", next)
-        }
-        None => ("idle virtual CPUs wake up late", "Run again with --keep-awake."),
+    let served = if is_served_here(case) { SERVED_HERE } else { STOP_OTHERS };
+    // A CPU that is busy, or that another guest has, does not sleep.
+    let busy = case.step.cpu.used.map_or(0.0, |used| used.host_busy);
+    let (why, next) = if busy_host(case).is_some() {
+        ("other programs had the CPUs".to_owned(), served)
+    } else if let Some(steal) = steal(case) {
+        ("the hypervisor gave the CPUs to other guests".to_owned(), steal.next)
+    } else if busy > IDLE_MAX {
+        (format!("the CPUs were {:.0} % busy", busy * 100.0), "Use fewer workers, or a host with more CPUs.")
+    } else {
+        ("idle virtual CPUs wake up late".to_owned(), "Run again with --keep-awake.")
     };
     Some(Fired {
         severity: Severity::Warning,

@@ -6,7 +6,7 @@ use assay_spec::{Job, Pacing};
 
 use super::host::{busy_host, late_timers, near_null_ceiling, steal, tester_bound};
 use super::{Fired, StepCase, gaps};
-use crate::figures::{time, whole};
+use crate::figures::{capitalised, three_digits, time, whole};
 use crate::finding::{Evidence, Severity};
 use crate::summary::{JobSummary, WINDOW_MIN_S};
 
@@ -17,6 +17,9 @@ const ACHIEVED_MIN: f64 = 0.99;
 const FULL_MIN: f64 = 0.01;
 const SWEEP_LOWER: &str = "Read its latency as that of an overloaded target; sweep lower rates to find the highest one \
                            it sustains.";
+
+/// A closed loop that has less than this share of its depth in flight waits for something else than the target.
+const BARELY_USED: f64 = 0.5;
 
 /// A stall must have cost this many I/Os at the mean rate.
 const MISSED_MIN: f64 = 20.0;
@@ -224,6 +227,12 @@ pub(crate) fn stalled(case: StepCase<'_>) -> Option<Fired> {
     })
 }
 
+/// Whether I/Os failed, and none completed in the last seconds of the window.
+pub(crate) fn failed_to_the_end(case: StepCase<'_>) -> bool {
+    let ends = |(first, seconds): (usize, usize)| first + seconds >= whole_seconds(case);
+    case.step.errors > 0 && stalled(case).is_some() && longest_silence(case).is_some_and(ends)
+}
+
 /// Whether I/Os are always in flight: nothing paces the load, and it has no delays.
 fn never_rests(case: StepCase<'_>) -> bool {
     case.plan.jobs.iter().all(|job| {
@@ -287,22 +296,26 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
     let full = job.full.filter(|full| *full >= FULL_MIN);
     evidence.extend(full.map(|full| Evidence::new("depth limit full", full * 100.0, "%")));
     let (says, next) = match full {
+        None if let Some(words) = throttled_words(plan, job) => (
+            format!("{done}: {words}"),
+            "Raise `outstanding`, or add `arrivals` to the pace: an open loop has a depth that is no limit.",
+        ),
         Some(full) if plan.outstanding < OPEN_OUTSTANDING => (
             format!(
-                "{done}. {}: the limit, not the target, may have set this rate.",
+                "{done}: {}, and that limit, not the target, may have set this rate.",
                 limit_words(plan, full)
             ),
             "Raise `outstanding`, or leave it out: an open loop then has a depth that is no limit.",
         ),
         _ if let Some(rule) = own_fault(case) => (
             format!(
-                "{done}. This host disturbed the test ({rule}), so whether the target sustains this rate is not known."
+                "{done}: this host disturbed the test ({rule}), so whether the target sustains this rate is not known."
             ),
             "Mend what that finding names, then run again.",
         ),
         Some(full) => (
             format!(
-                "{done}. {}: the target does not sustain this rate at that depth.",
+                "{done}: {}, and the target does not sustain this rate at that depth.",
                 limit_words(plan, full)
             ),
             SWEEP_LOWER,
@@ -336,17 +349,32 @@ pub(super) fn full_depth(case: StepCase<'_>) -> Option<Fired> {
     }
     Some(Fired {
         severity: Severity::Warning,
-        says: format!("{}: response times include waits for it.", limit_words(plan, full)),
+        says: format!("{}: response times include waits for it.", capitalised(&limit_words(plan, full))),
         evidence: vec![Evidence::new("depth limit full", full * 100.0, "%")],
         next: "Raise `outstanding`, or leave it out: an open loop then has a depth that is no limit.",
         weight: full,
     })
 }
 
+/// What held a closed loop below the rate that was to be its upper limit: it never has more in flight than the plan
+/// allows. `None` for an open loop, and for a depth that is no limit.
+fn throttled_words(plan: &Job, job: &JobSummary) -> Option<String> {
+    if !matches!(plan.pacing, Pacing::Throttled { .. }) || plan.outstanding >= OPEN_OUTSTANDING {
+        return None;
+    }
+    let asked = job.outstanding_asked as f64;
+    let flown = three_digits(job.outstanding_effective);
+    let flown = format!("on average {flown} of the {asked:.0} I/Os that the plan allows were in flight");
+    Some(match job.outstanding_effective < asked * BARELY_USED {
+        true => format!("{flown}, so what held the load back is not the target."),
+        false => format!("{flown}, and that depth, not the target, may have set this rate."),
+    })
+}
+
 fn limit_words(plan: &Job, full: f64) -> String {
     let workers = if plan.workers == 1 { "" } else { " per worker" };
     format!(
-        "The limit of {} in flight{workers} was full for {:.0} % of the time",
+        "the limit of {} in flight{workers} was full for {:.0} % of the time",
         plan.outstanding,
         full * 100.0
     )

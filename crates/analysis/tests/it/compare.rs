@@ -2,7 +2,7 @@
 
 use assay_analysis::Estimate;
 use assay_analysis::compare::{
-    Change, Comparison, Facet, ResultSet, Row, Side, SpreadSource, Weight, compare, compare_same,
+    Change, Comparison, Facet, ResultSet, Row, Side, Source, SpreadSource, Weight, compare, compare_same,
     compare_with,
 };
 use assay_analysis::{findings, judge, judge_published};
@@ -428,6 +428,47 @@ fn a_run_meets_the_published_row_of_its_load_by_name_or_pattern() {
     assert!(!comparison.says[0].contains("Repeat"), "an article is not repeated: {:?}", comparison.says);
     let cell = comparison.tests[0].cells[0].as_ref().unwrap();
     assert!(cell.expected.is_some() && !cell.is_bound);
+}
+
+/// A run beside the prediction of its array was "spread unknown, so no change is claimed", whatever the interval said.
+#[test]
+fn a_run_is_held_against_the_interval_of_a_prediction() {
+    let word = |measured: f64, is_bound: bool, is_first: bool| {
+        let expected = Some(Bounds { lo: 900.0, value: 1_000.0, hi: 1_200.0 });
+        let mut predicted = side("array", vec![Row { expected, is_bound, ..row(1_000.0, 0.0, 0) }]);
+        predicted.readings[0].source = Source::Prediction;
+        let mut sides = [side("run", vec![row(measured, 0.01, 60)]), predicted];
+        if is_first {
+            sides.reverse();
+        }
+        let comparison = compare(&sides);
+        let against = comparison.tests[0].cells[1].as_ref().unwrap().against.clone().unwrap();
+        assert_eq!(against.spread_from, SpreadSource::Prediction);
+        assert!(!comparison.says[0].contains("spread unknown"), "{:?}", comparison.says);
+        (against.change, against.iops.ends().map(|(lo, hi)| [lo, hi].map(|end| (end * 100.0).round())))
+    };
+    assert_eq!(word(1_150.0, false, false), (Change::AsPredicted, Some([78.0, 104.0])));
+    assert_eq!(word(600.0, false, false), (Change::Faster, Some([150.0, 200.0])));
+    assert_eq!(word(600.0, false, true), (Change::Slower, Some([50.0, 67.0])));
+    assert_eq!(word(600.0, true, false), (Change::WithinBound, None));
+    assert_eq!(word(1_300.0, true, true), (Change::Faster, None));
+}
+
+/// A test that a run could not measure got the figures of another of its tests that had the same load.
+#[test]
+fn a_test_that_is_missing_is_not_replaced_by_another_that_both_sides_have() {
+    let named = |test: &str, iops: f64| Row { test: test.into(), ..row(iops, 0.01, 60) };
+    let side = |name: &str, rows: Vec<Row>| Side {
+        name: name.into(),
+        readings: vec![ResultSet { id: name.into(), rows, ..ResultSet::default() }],
+    };
+    let whole = || side("whole", vec![named("first", 100.0), named("second", 200.0)]);
+    let comparison = compare(&[whole(), side("part", vec![named("first", 110.0)])]);
+    let second = comparison.tests.iter().find(|test| test.test == "second").unwrap();
+    assert!(second.cells[1].is_none(), "{:?}", second.cells[1]);
+    // Under another name the same load is the same test.
+    let comparison = compare(&[whole(), side("renamed", vec![named("first", 110.0), named("third", 210.0)])]);
+    assert_eq!(comparison.tests[1].cells[1].as_ref().map(|cell| cell.iops), Some(210.0));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! The verdict on runs of which no array is known: each explanation on a run that has it and no other.
 
 use assay_analysis::{Certainty, LimitKind, RunLimits, RunSummary, limits};
-use assay_record::{HostNote, IoLimit, MemberEnd, MemberFacts, MemberKind, NoteKind, RunHeader};
+use assay_record::{HostNote, IoLimit, MemberEnd, MemberFacts, MemberKind, NoteKind, RunHeader, StepReason};
 use assay_spec::Engine;
+use assay_spec::units::Nanos;
 
 use crate::rules::{around, disturbed, writes_over_time};
 use crate::run;
@@ -38,6 +39,35 @@ fn what_is_left_over_is_the_device_and_it_is_said_to_be_probable() {
         of.says
     );
     assert!(of.says.contains("of 16 I/Os waited in it while the tester used"), "{}", of.says);
+}
+
+/// A run whose target went away in its first test was "probably limited by the target behind the network": 11.6 of 64
+/// I/Os waited for it, and they failed.
+#[test]
+fn a_test_that_lost_its_target_shows_no_limit() {
+    let lost = |h: &mut RunHeader, s: &mut RunSummary| {
+        h.plan.tests[0].steps[0].stop.time = Nanos(4_000_000_000);
+        let step = &mut s.steps[0];
+        for point in step.series.iter_mut().skip(1) {
+            point.iops = 0.0;
+        }
+        (step.errors, step.outside_errors) = (64, 64);
+    };
+    let of = changed("outstanding = 16", lost);
+    assert!(
+        of.says.starts_with("The target was lost in t (64 I/Os failed): that test shows no limit."),
+        "{}",
+        of.says
+    );
+    assert!(of.steps.is_empty() && !of.says.contains("limits"), "{of:?}");
+    let reason = |_: &mut RunHeader, s: &mut RunSummary| {
+        s.steps[0].reason = Some(StepReason::TargetLost("gone".into()));
+    };
+    let of = changed("outstanding = 16", reason);
+    assert!(of.says.starts_with("The target was lost in t."), "{}", of.says);
+    // I/Os that failed while others succeeded are no loss.
+    let some = changed("outstanding = 16", |_, s| s.steps[0].errors = 3);
+    assert!(some.says.starts_with("The device sdb1"), "{}", some.says);
 }
 
 #[test]

@@ -6,7 +6,8 @@ use assay_record::{
     OpStats, PathEnd, PathFacts, PlaceSample, PlacedIo, RunEvent, RunHeader, Stamp, StepCpu, StepEnd,
     StepReason, TargetFacts, Warning, WriteEnd,
 };
-use assay_spec::Semantics;
+use assay_spec::units::PerSecond;
+use assay_spec::{Pacing, Semantics};
 
 use crate::synthetic::{self, Target};
 use crate::{found, run, summarize};
@@ -299,6 +300,20 @@ fn late_timers_count_above_a_millisecond_mean_or_twenty_worst() {
         (found.says.contains("idle virtual CPUs"), found.next.contains("--keep-awake"))
     };
     assert_eq!((says(0.2), says(1.0)), ((true, true), (false, false)), "no CPU that is busy sleeps");
+    let because = |change: fn(&mut StepCpu)| {
+        let (header, mut summary) = clean();
+        summary.steps[0].host.timer_late_mean_ns = 3e6;
+        change(used(&mut summary));
+        let found = found("late-timers", &header, &summary).unwrap();
+        (found.says, found.next)
+    };
+    // Most of it is the tester's own, so that nobody else is to blame.
+    let (says, next) = because(|used| {
+        (used.host_busy, used.tester_ns) = (0.83, 0);
+    });
+    assert!(says.contains("the CPUs were 83 % busy") && next.contains("fewer workers"), "{says} {next}");
+    let (says, next) = because(|used| used.steal = 0.3);
+    assert!(says.contains("the hypervisor gave the CPUs") && next.contains("less shared"), "{says} {next}");
 }
 
 #[test]
@@ -426,7 +441,9 @@ fn a_depth_that_was_full_is_named_before_the_target() {
     };
     let (Some(missed), None) = open(1, 4_610, 0.54) else { panic!("one finding") };
     assert!(
-        missed.says.contains("The limit of 1 in flight was full for 54 % of the time"),
+        missed
+            .says
+            .contains("completed (185 per second): the limit of 1 in flight was full for 54 % of the time"),
         "{}",
         missed.says
     );
@@ -448,6 +465,31 @@ fn a_depth_that_was_full_is_named_before_the_target() {
     let (None, Some(full)) = open(1, 10_000, 0.02) else { panic!("reached, and waited") };
     assert!(full.says.contains("full for 2 % of the time: response times include"), "{}", full.says);
     assert_eq!(open(1, 10_000, 0.009), (None, None));
+}
+
+/// A closed loop of one I/O in flight with an upper limit on its rate has no share of time in which its depth was full,
+/// and the target was blamed for the rate that the depth set.
+#[test]
+fn the_depth_of_a_throttled_loop_is_named_before_the_target() {
+    let throttled = |in_flight: f64, outstanding: u32| {
+        let (mut header, mut summary) = clean();
+        let job = &mut header.plan.tests[0].steps[0].jobs[0];
+        job.outstanding = outstanding;
+        job.pacing = Pacing::Throttled { rate: PerSecond(400.0) };
+        let job = &mut summary.steps[0].jobs[0];
+        (job.due, job.full) = (Some(1_604), None);
+        (job.outstanding_effective, job.outstanding_asked) = (in_flight, outstanding.into());
+        job.total = OpSummary { ops: 705, iops: 176.0, ..OpSummary::default() };
+        found("missed-rate", &header, &summary).unwrap()
+    };
+    let missed = throttled(0.99, 1);
+    let words =
+        "on average 0.99 of the 1 I/Os that the plan allows were in flight, and that depth, not the target";
+    assert!(missed.says.contains(words), "{}", missed.says);
+    assert!(missed.next.contains("`arrivals`"), "{}", missed.next);
+    let rested = throttled(0.9, 4);
+    assert!(rested.says.ends_with("what held the load back is not the target."), "{}", rested.says);
+    assert!(throttled(256.0, 256).says.ends_with("the target does not sustain this rate."));
 }
 
 #[test]

@@ -54,7 +54,7 @@ Keep
   label        Set the label or the note of a run
   rm           Remove stored runs
   export       Export a run for Prometheus, fio, Iometer, pandas, Assay
-  import       Import runs of Assay, fio, Iometer, CrystalDiskMark, …
+  import       Import runs of Assay, fio, Iometer and many others
   store        Create a store in PostgreSQL, or copy one to another
   serve        Serve results and running runs to a browser, and /metrics
 

@@ -1,6 +1,7 @@
 //! What the terminal gets: results on standard output, notes on standard error, both with their hidden characters
 //! written as codes, and how wide and coloured it may be. Nothing else in the program prints.
 
+use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::OnceLock;
 
@@ -18,7 +19,25 @@ pub(crate) use note;
 
 /// Prints a line to standard error. A closed pipe or a full disk there must not end a run.
 pub(crate) fn note_line(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", escape::terminal(text));
+    let _ =
+        writeln!(std::io::stderr(), "{}", shown(&escape::terminal(text), std::io::stderr().is_terminal()));
+}
+
+/// Returns text as a terminal can show it: in a locale without UTF-8 in ASCII. Files and pipes are always UTF-8.
+pub(crate) fn shown(text: &str, is_terminal: bool) -> Cow<'_, str> {
+    match is_terminal && !knows_utf8(|name| std::env::var_os(name)) {
+        true => escape::ascii(text),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// Whether the locale is one of UTF-8, by the environment: the first of these variables that is set decides.
+fn knows_utf8(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> bool {
+    let set = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(variable).find(|value| !value.is_empty());
+    set.is_some_and(|locale| {
+        let locale = locale.to_string_lossy().to_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
 }
 
 /// Takes the `^C` away that a terminal wrote behind a display: it went to a line of its own, below the last one of the
@@ -78,10 +97,19 @@ pub(crate) fn terminal_columns() -> Option<usize> {
     std::io::stdout().is_terminal().then(|| text_options().width)
 }
 
+/// Lines of the terminal that standard output is; `None` where it is none.
+pub(crate) fn terminal_rows() -> Option<usize> {
+    let stdout = std::io::stdout();
+    let size = stdout.is_terminal().then(|| terminal_size::terminal_size_of(stdout)).flatten();
+    size.map(|(_, terminal_size::Height(rows))| rows.into())
+}
+
 /// Prints to standard output. A reader that closes the pipe early (`assay runs | head`) is no error.
 pub(crate) fn say(text: &str) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout();
-    let printed = stdout.write_all(escape::terminal(text).as_bytes()).and_then(|()| stdout.flush());
+    let text = escape::terminal(text);
+    let shown = shown(&text, stdout.is_terminal());
+    let printed = stdout.write_all(shown.as_bytes()).and_then(|()| stdout.flush());
     match printed {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failed::says(Exit::Errors, format!("cannot print the result: {error}")).into())
@@ -147,7 +175,23 @@ pub(crate) fn set_color(choice: ColorChoice) {
 
 #[cfg(test)]
 mod tests {
-    use super::{entry_within, knows_colors};
+    use super::{entry_within, knows_colors, knows_utf8};
+
+    #[test]
+    fn the_first_variable_of_the_locale_that_is_set_decides_about_utf8() {
+        for (set, knows) in [
+            (vec![], false),
+            (vec![("LANG", "de_DE.UTF-8")], true),
+            (vec![("LANG", "C.utf8"), ("LC_ALL", "")], true),
+            (vec![("LANG", "de_DE.UTF-8"), ("LC_ALL", "C")], false),
+            (vec![("LANG", "C"), ("LC_CTYPE", "en_US.UTF-8")], true),
+        ] {
+            let variable = |asked: &str| {
+                set.iter().find(|(name, _)| *name == asked).map(|(_, value)| std::ffi::OsString::from(value))
+            };
+            assert_eq!(knows_utf8(variable), knows, "{set:?}");
+        }
+    }
 
     #[test]
     fn a_dumb_terminal_gets_no_colors() {

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::args::{CheckArgs, StoreArgs};
 use crate::exit::Exit;
-use crate::output::terminal::say;
+use crate::output::terminal::{paragraph, say};
 use crate::words::store::store_if_any;
 use crate::words::typed::as_typed;
 
@@ -27,7 +27,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
     let detail = if args.explain { Detail::Full } else { Detail::Brief };
     let mut found = args.targets.iter().map(|t| inspect(t, detail)).collect::<anyhow::Result<Vec<_>>>()?;
     if detail == Detail::Brief {
-        found.iter_mut().zip(&args.targets).for_each(|((of, text), target)| text.push_str(&more(target, of)));
+        found.iter_mut().for_each(|(of, text)| text.push_str(&more(of)));
     }
     keep(&args.store, &args.targets, &found);
     match (args.form.json, found.as_slice()) {
@@ -38,8 +38,8 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
     Ok(if found.iter().any(|(document, _)| has_dead_path(document)) { Exit::Errors } else { Exit::Done })
 }
 
-/// Returns what the full form adds, with the command that prints it; nothing where it adds nothing.
-fn more(target: &str, of: &Value) -> String {
+/// Returns what the full form adds; nothing where it adds nothing.
+fn more(of: &Value) -> String {
     let has_notes = ["/host_notes", "/filesystem/notes", "/device/notes"]
         .iter()
         .any(|at| of.pointer(at).and_then(Value::as_array).is_some_and(|notes| !notes.is_empty()));
@@ -49,8 +49,7 @@ fn more(target: &str, of: &Value) -> String {
         _ if has_notes => "where each note stands, and what changes it",
         _ => return String::new(),
     };
-    // A command is copied from here, so its line is left to the terminal.
-    format!("\nMore ({what}):\n  assay check {} --explain\n", as_typed(&without_secret(target)))
+    paragraph(&format!("--explain adds {what}."), "  ")
 }
 
 /// Whether a path of a target did not come up: for a script, that is no success.

@@ -71,6 +71,7 @@ fn store_all(args: &ImportArgs, all: Vec<Import>) -> anyhow::Result<Exit> {
     let store = open_store(&args.store)?;
     let importer = store.importer()?;
     notes_of(&all).iter().for_each(|says| note!("note: {says}"));
+    let mut unsaid = 0_usize;
     for (number, import) in (1..).zip(all) {
         let mut run = match import {
             Import::Run(run) => *run,
@@ -90,16 +91,31 @@ fn store_all(args: &ImportArgs, all: Vec<Import>) -> anyhow::Result<Exit> {
                     }
                     None => String::new(),
                 };
-                note!("run {id} is already stored, with the same events{labelled}: assay show {id}");
+                says(number, &mut unsaid, || {
+                    format!("run {id} is already stored, with the same events{labelled}: assay show {id}")
+                });
                 continue;
             }
             added => added.with_context(|| format!("cannot import run {id}"))?,
         }
         let from = run.header.imported.as_ref();
         let whose = from.map_or(String::new(), |from| format!(" ({}, {})", from.tool, from.file));
-        note!("imported run {id}{whose}: assay show {id}");
+        says(number, &mut unsaid, || format!("imported run {id}{whose}: assay show {id}"));
+    }
+    match unsaid {
+        0 => {}
+        1 => note!("1 more run is stored now: assay runs"),
+        more => note!("{more} more runs are stored now: assay runs"),
     }
     Ok(Exit::Done)
+}
+
+/// Runs of which each has a line of its own.
+const RUNS_SHOWN: u64 = 30;
+
+/// Prints the line of a run, or counts it: ten thousand would push away what was not imported.
+fn says(number: u64, unsaid: &mut usize, line: impl Fn() -> String) {
+    if number <= RUNS_SHOWN { note!("{}", line()) } else { *unsaid += 1 }
 }
 
 /// What is to be known of the results, each once: ten thousand files of one tool have the same to say.

@@ -17,7 +17,7 @@ use crate::args::{
 };
 use crate::exit::Exit;
 use crate::output::render::{Page, Rendered as _, RunList};
-use crate::output::terminal::{list_options, note, say, text_options};
+use crate::output::terminal::{list_options, note, say, terminal_rows, text_options};
 use crate::output::{Kept, Output};
 use crate::verbs::run::repeats_of;
 use crate::words::run_file::is_export;
@@ -26,6 +26,10 @@ use crate::words::stored::{self, Stored, labelled, status};
 
 /// Runs that are listed for people where no number was asked for.
 const SHOWN: usize = 1000;
+/// Lines of a screen beside those of its runs: the command, the titles, the remark that there are more, the prompt.
+const AROUND: usize = 4;
+/// Runs that are listed in the lowest of terminals.
+const LISTED_MIN: usize = 10;
 /// Rows that are read and printed at once.
 const PART: usize = 256;
 
@@ -72,7 +76,8 @@ impl Listed {
 
     /// People get the newest runs, unless they ask for more.
     fn print_text(&self) -> anyhow::Result<()> {
-        let rows = self.rows(SHOWN)?;
+        let most = terminal_rows().map_or(SHOWN, |rows| rows.saturating_sub(AROUND).max(LISTED_MIN));
+        let rows = self.rows(most)?;
         let Some(store) = &self.store else { return with_listings(&rows, say_text) };
         if rows.is_empty() && store.count()? > 0 {
             note!("none of the {} stored runs matches", store.count()?);

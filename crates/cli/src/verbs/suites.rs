@@ -41,7 +41,11 @@ fn resolved() -> anyhow::Result<Vec<(&'static str, Plan)>> {
 /// A line for each suite; the variants of one stand behind it, so that all fit a screen.
 fn list() -> anyhow::Result<String> {
     let resolved = resolved()?;
-    let family = |name: &'static str| name.split('-').next().unwrap_or(name);
+    let family = |name: &'static str| match name {
+        "atto" => "super",
+        "many-initiators" => "scale",
+        name => name.split('-').next().unwrap_or(name),
+    };
     let mut text = String::new();
     for (at, (name, plan)) in resolved.iter().enumerate() {
         if resolved[..at].iter().any(|(before, _)| family(before) == family(name)) {

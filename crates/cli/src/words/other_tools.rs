@@ -10,7 +10,18 @@ type Called = (&'static [&'static str], &'static str);
 const OPTIONS: &[Called] = &[
     (&["ioengine", "engine"], "use --io uring or --io psync"),
     (
-        &["direct", "odirect", "o_direct", "buffered", "nodirect", "no-direct", "invalidate"],
+        &[
+            "direct",
+            "odirect",
+            "o_direct",
+            "buffered",
+            "nodirect",
+            "no-direct",
+            "invalidate",
+            "oflag",
+            "iflag",
+            "openflags",
+        ],
         "leave it out: direct I/O is the default; --cached uses the page cache",
     ),
     (
@@ -31,16 +42,28 @@ const OPTIONS: &[Called] = &[
     (&["read-only", "readonly", "ro"], "use --set read=100; what Assay did not create is only read anyway"),
     (&["verbose", "v", "debug"], "use --explain for every finding in full"),
     (
-        &["quiet", "silent", "no-progress"],
+        &["quiet", "silent", "no-progress", "nolive"],
         "redirect standard error: 2>/dev/null; results go to standard output",
     ),
     (
         &["user", "username", "password", "chap-user", "chap-password", "secret"],
         "write the name into the address, iscsi://NAME@host/…, and the secret into ASSAY_CHAP_SECRET",
     ),
-    (&["interval", "report-interval", "log_avg_msec"], "use assay show --series 1s after the run"),
     (
-        &["fsync", "sync_file", "fdatasync", "o_sync", "dsync", "end_fsync", "fsync_on_close"],
+        &[
+            "interval",
+            "report-interval",
+            "log_avg_msec",
+            "livecsv",
+            "live-csv",
+            "write_lat_log",
+            "write_bw_log",
+            "write_iops_log",
+        ],
+        "use assay show --series 1s after the run",
+    ),
+    (
+        &["fsync", "sync_file", "fdatasync", "o_sync", "dsync", "end_fsync", "fsync_on_close", "conv"],
         "use --sync, or the field flush of a plan",
     ),
     (&["loops", "iterations", "count", "repetitions", "runs", "samples", "times"], "use --repeat 3"),
@@ -61,7 +84,20 @@ const OPTIONS: &[Called] = &[
         &["dry-run", "parse-only", "showcmd"],
         "use assay check TARGET, or assay convert FILE for a plan of another tool",
     ),
-    (&["thinktime", "think", "delay"], "use --rate 100/s, or the field pace of a plan"),
+    (
+        &["thinktime", "think", "delay"],
+        "use the field delay of an access: access = { size = \"4KiB\", delay = \"100us\" }",
+    ),
+    (
+        &["zipf", "pareto", "hotspot", "distribution", "random_distribution"],
+        "use the field distribution of a plan: distribution = { zipf = 0.99 }",
+    ),
+    (&["hosts-file", "hostsfile", "hostfile", "client"], "use --hosts a,b with assay agent on each of them"),
+    (
+        &["randalign", "blockalign", "ba"],
+        "use the field align of an access; without it, it is the size of an I/O",
+    ),
+    (&["nrfiles", "nfiles", "files", "dirs"], "name several targets: assay run PLAN FILE FILE"),
     (
         &["bwlimit", "rate_bw", "bandwidth", "throttle", "max-rate"],
         "use --rate 500/s, in I/Os: the bandwidth divided by the size of one",
@@ -69,7 +105,17 @@ const OPTIONS: &[Called] = &[
     (&["bsrange", "bssplit"], "use the field access of a plan: sizes with their weights"),
     (&["unlink", "cleanup", "delete", "rm"], "use --remove"),
     (
-        &["percentile_list", "lat_percentiles", "clat_percentiles", "percentile", "percentiles", "latency"],
+        &[
+            "percentile_list",
+            "lat_percentiles",
+            "clat_percentiles",
+            "percentile",
+            "percentiles",
+            "latency",
+            "lathist",
+            "latpercent",
+            "histogram",
+        ],
         "leave it out: assay show --json has them all",
     ),
     (&["group_reporting", "eta", "status-interval", "minimal"], "leave it out: Assay does so by itself"),
@@ -101,7 +147,20 @@ const VERBS: &[Called] = &[
         ],
         "use assay run vmware ./t.dat --quick",
     ),
-    (&["cdm", "diskmark", "crystal", "crystalmark"], "use assay run crystaldiskmark ./t.dat"),
+    (
+        &[
+            "cdm",
+            "diskmark",
+            "crystal",
+            "crystalmark",
+            "seq1m-q8t1",
+            "seq1m",
+            "rnd4k-q32t1",
+            "rnd4k-q1t1",
+            "rnd4k",
+        ],
+        "use assay run crystaldiskmark ./t.dat",
+    ),
     (&["hcibench", "easy-run", "easyrun"], "use assay run hcibench-easy-run TARGET"),
     (&["resume", "continue"], "use assay run --resume RUN"),
     (&["delete", "remove", "del", "clean", "cleanup", "purge"], "use assay rm RUN"),
@@ -176,7 +235,8 @@ const LETTERS: &[(char, &str, &str)] = &[
 /// Tools whose name is typed as a verb; their command line is a plan.
 const TOOLS: [&str; 5] = ["fio", "diskspd", "sqlio", "vdbench", "iometer"];
 /// Tools whose results are read, and whose command lines are not.
-const RESULTS_ONLY: [&str; 6] = ["elbencho", "dd", "iozone", "bonnie++", "bonnie", "yabs"];
+const RESULTS_ONLY: [&str; 8] =
+    ["elbencho", "dd", "iozone", "bonnie++", "bonnie", "yabs", "hdparm", "sysbench"];
 
 /// Returns what to type for an option or a verb that only other tools have; `None` if the mistake is another one.
 pub(crate) fn meant(error: &clap::Error, typed: &[String]) -> Option<String> {
@@ -194,7 +254,12 @@ pub(crate) fn meant(error: &clap::Error, typed: &[String]) -> Option<String> {
         ErrorKind::InvalidSubcommand => {
             // What is spelled like a verb is a slip, which the parser of the command line answers.
             let is_slip = error.get(ContextKind::SuggestedSubcommand).is_some();
-            let typed = word(ContextKind::InvalidSubcommand)?;
+            let unknown = word(ContextKind::InvalidSubcommand)?;
+            // `assay journal start`: the verb is known, and what it is to do is not.
+            if typed.first().is_some_and(|first| first != unknown && !first.starts_with('-')) {
+                return None;
+            }
+            let typed = unknown;
             verb(typed).or_else(|| if is_slip { None } else { host(typed) })
         }
         _ => None,
@@ -232,6 +297,13 @@ fn option(typed: &str, all: &[String]) -> Option<String> {
         .iter()
         .find(|(words, _)| words.contains(&name) || words.contains(&name.replace('_', "-").as_str()))?;
     Some(format!("there is no option {typed}; {here}"))
+}
+
+/// Returns what to type for `bs=8k`, as dd and vdbench write it.
+pub(crate) fn setting(word: &str) -> Option<String> {
+    let typed = format!("--{word}");
+    let says = option(&typed, std::slice::from_ref(&typed))?;
+    says.split_once("; ").map(|(_, here)| here.to_owned())
 }
 
 /// `-b64K`, `-d30`: letters with their values behind them.
@@ -399,7 +471,14 @@ mod tests {
             ("run vmware t.dat --mixed 70", "--set read=70"),
             ("run vmware t.dat --latency", "leave it out"),
             ("run vmware t.dat --percentile 99", "leave it out"),
-            ("run vmware t.dat --thinktime 5", "--rate"),
+            ("run vmware t.dat --thinktime 5", "delay = \"100us\""),
+            ("run vmware t.dat --zipf 0.9", "distribution = { zipf = 0.99 }"),
+            ("run vmware t.dat --iodepths 8", "--set outstanding=8"),
+            ("run vmware t.dat --livecsv x", "--series 1s"),
+            ("run vmware t.dat --lathist", "leave it out"),
+            ("run vmware t.dat --hosts-file h", "--hosts a,b"),
+            ("hdparm t.dat", "assay import FILE"),
+            ("rnd4k t.dat", "assay run crystaldiskmark"),
             ("run vmware t.dat --bwlimit 100", "--rate"),
             ("run vmware t.dat --bssplit=4k/50:8k/50", "access of a plan"),
             ("run vmware t.dat --unlink=1", "--remove"),
@@ -442,6 +521,8 @@ mod tests {
 
     #[test]
     fn slips_are_left_to_the_parser() {
+        let words = ["assay", "journal", "start"].map(str::to_owned);
+        assert_eq!(meant(&Cli::try_parse_from(&words).unwrap_err(), &words[1..]), None);
         for typed in ["--isze=4k", "--overwirte=x", "--labl=x"] {
             let words = ["assay", "run", "vmware", "t.dat", typed].map(str::to_owned);
             let error = Cli::try_parse_from(&words).expect_err(typed);

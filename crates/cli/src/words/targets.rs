@@ -8,10 +8,12 @@ use assay_spec::{Address, AddressError, without_secret};
 
 use crate::args::{Form, RunArgs, StoreArgs};
 use crate::output::{Kept, Output};
+use crate::words::other_tools::setting;
 
 /// Reads the addresses of targets.
 pub(crate) fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
     refuse_suites(targets)?;
+    refuse_settings(targets)?;
     let address = |t: &String| {
         t.parse()
             .map_err(|error| crate::words::offered::explain(t, error))
@@ -29,6 +31,18 @@ fn refuse_suites(targets: &[String]) -> anyhow::Result<()> {
         }
         None => Ok(()),
     }
+}
+
+/// A setting in the place of a target, as dd and vdbench write it, would become a file of that name.
+fn refuse_settings(targets: &[String]) -> anyhow::Result<()> {
+    let is_meant = |target: &&String| {
+        let name = target.split_once('=').map_or("", |(name, _)| name);
+        let is_name = !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphabetic() || b"-_".contains(&c));
+        is_name && !target.contains('/') && !Path::new(target.as_str()).exists()
+    };
+    let Some(target) = targets.iter().find(is_meant) else { return Ok(()) };
+    let here = setting(target).unwrap_or_else(|| format!("a field of the plan is set with --set {target}"));
+    bail!("{target} is no target: {here}; a file of that name is ./{target}")
 }
 
 /// Whether a word can only be meant as a target: it is an address, rightly written or not, it has a slash, or it is

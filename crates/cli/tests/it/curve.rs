@@ -46,6 +46,14 @@ fn a_sweep_of_queue_depths_has_its_knee() {
     }
 }
 
+/// The suite of databases printed its sweep alone: the data and the log side by side were in no line.
+#[test]
+fn a_test_beside_a_sweep_of_depths_has_its_rows() {
+    let story = Story::new();
+    let shown = story.assay(&["run", "oltp-66-33", "null:", "--set", "ops=200"]).ends(DONE);
+    shown.says(&["OLTP: rate over queue depth", "\nOLTP and a log ", "\n  data ", "\n  log "]);
+}
+
 #[test]
 fn a_curve_says_what_is_missing_or_in_the_wrong_place() {
     let story = Story::new();

@@ -189,6 +189,13 @@ fn output_that_cannot_be_printed_is_an_error_and_a_closed_pipe_is_none() {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(DONE));
+    // A run goes on without its reader, is kept, and ends as it would have.
+    let mut command = story.command(&["run", "vmware", "null:", "--set", "ops=20", "--fail-if", "iops > 1"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let kept = child.wait_with_output().unwrap();
+    assert_eq!(story.assay(&["show", "--json"]).ends(DONE).json()["status"], "done");
+    assert_ne!(kept.status.code(), Some(DONE), "the limit is not forgotten");
 }
 
 #[test]
@@ -198,6 +205,8 @@ fn what_is_refused_touched_nothing() {
         &["run", "vmware", "nowhere/t.dat"][..],
         &["run", "vmware", "t.dat", "-o", "nowhere/r.html"],
         &["run", "vmware", "t.dat", "--size", "4000TiB"],
+        // A file of 4 GiB was created under the name `bs=8k`.
+        &["run", "vmware", "t.dat", "bs=8k"],
         &["show", "nonesuch"],
     ] {
         assert_eq!(story.assay(args).code, Some(BAD_INPUT), "{args:?}");

@@ -139,7 +139,7 @@ fn an_open_loop_is_limited_by_no_depth_unless_the_plan_says_so() {
     let one = run("outstanding = 1");
     assert!(number(&one["tests"][0], "/jobs/0/depth_full_ratio") > 0.3, "{:#}", one["tests"][0]["jobs"]);
     let missed = one["findings"].as_array().unwrap().iter().find(|f| f["rule"] == "missed-rate").unwrap();
-    assert!(missed["says"].as_str().unwrap().contains("The limit of 1 in flight was full for"), "{missed}");
+    assert!(missed["says"].as_str().unwrap().contains("the limit of 1 in flight was full for"), "{missed}");
 }
 
 #[test]

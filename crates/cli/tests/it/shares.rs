@@ -61,12 +61,30 @@ fn targets_take_turns_under_a_delay_as_the_kernel_counts_them() {
     }
 }
 
+/// A line of an exported run, in which all targets of a step took as long as its first.
+fn with_equal_latencies(line: &str) -> String {
+    let mut event: serde_json::Value = serde_json::from_str(line).unwrap();
+    if let Some(members) = event.pointer_mut("/what/body/members").and_then(|members| members.as_array_mut())
+    {
+        let first = members[0]["service_ns"].clone();
+        members.iter_mut().for_each(|member| member["service_ns"] = first.clone());
+    }
+    event.to_string()
+}
+
 /// With two targets and four tests, rows of shares of 50 % filled a screen, and its title was out of sight.
 #[test]
 fn targets_with_equal_shares_have_no_rows_in_brief() {
     let story = Story::new();
-    let args = ["run", "vmware", "null:1GiB", "null:2GiB", "--set", "ops=2000"];
-    let brief = story.assay(&args).ends(DONE).says(&["Each of 2 targets had ", " % of the I/Os"]);
+    story.assay(&["run", "vmware", "null:1GiB", "null:2GiB", "--set", "ops=2000"]).ends(DONE);
+    story.assay(&["export", "last", "-o", "run.assay"]).ends(DONE);
+    // Latencies of memory differ as the machine is busy: those of one become the other's.
+    let exported = String::from_utf8(story.read("run.assay")).unwrap();
+    let lines: Vec<String> = exported.lines().map(with_equal_latencies).collect();
+    story.write("even.assay", lines.join("\n") + "\n");
+    story.assay(&["rm", "last"]).ends(DONE);
+    story.assay(&["import", "even.assay"]).ends(DONE);
+    let brief = story.assay(&["show"]).ends(DONE).says(&["Each of 2 targets had ", " % of the I/Os"]);
     assert!(!brief.out.contains("\n  null:1GiB"), "{}", brief.out);
     let full = story.assay(&["show", "--explain"]).ends(DONE);
     assert_eq!(full.out.matches("\n  null:1GiB").count(), 4, "{}", full.out);

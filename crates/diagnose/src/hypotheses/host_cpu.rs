@@ -17,7 +17,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         hypervisor in the measured window.",
     applies: |_| true,
     forms: &[expects, expects_without_copies, expects_taking_turns],
-    helps: "Stop the other programs, move the virtual machine, or bind the workers to CPUs of their own (--cpus).",
+    helps: "Stop the other programs, move the virtual machine, or bind the workers to CPUs of their own (--cpus). A \
+        server of the target that runs on this host needs CPU itself: test from another host.",
     gain: None,
     look: "Nothing on the target: this host has no CPU time left.",
 };

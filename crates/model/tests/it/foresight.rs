@@ -377,7 +377,7 @@ fn fastest_command(t: &mut Tried) -> Option<String> {
         .then(|| format!("{:.5} ms at one outstanding, {fastest:.5} at best", p.mean_ms.lo))
 }
 
-/// "1 outstanding at 5748 us each" is the mean that stands beside it.
+/// "1 outstanding at 5.75 ms each" is the mean that stands beside it.
 fn latency_in_words(t: &mut Tried) -> Option<String> {
     let mut array = t.array.clone();
     array.initiator.clients = exact(1.0);

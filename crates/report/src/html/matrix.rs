@@ -63,6 +63,7 @@ pub fn marked(ratio: f64, change: Change) -> String {
         Change::PerhapsFaster => ("better", format!("▲? {percent}")),
         Change::PerhapsSlower => ("worse", format!("▼? {percent}")),
         Change::Same | Change::Unclear => ("", "≈ noise".to_owned()),
+        Change::AsPredicted | Change::WithinBound => ("", format!("≈ {percent}")),
         Change::Unknown => ("soft", percent),
         Change::NotComparable => ("soft", "≠".to_owned()),
     };

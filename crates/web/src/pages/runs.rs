@@ -128,10 +128,24 @@ pub(crate) fn filter(asked: &Fields) -> Result<RunFilter, Refusal> {
         rule: part("finding"),
         since_unix_ms: day("since")?,
         until_unix_ms: day("until")?.map(|start| start + DAY_MS),
-        state: state(asked.get("state")),
-        severity: severity(asked.get("severity")),
+        state: of_name("status", &STATES, state, asked.get("state"))?,
+        severity: of_name("severity", &SEVERITIES, severity, asked.get("severity"))?,
         ..RunFilter::default()
     })
+}
+
+const STATES: [&str; 5] = ["running", "done", "interrupted", "failed", "partial"];
+const SEVERITIES: [&str; 2] = ["warning", "critical"];
+
+/// Returns what a name stands for; `None` for no name. A name that is not known would show runs of every kind.
+fn of_name<T>(
+    what: &str,
+    names: &[&str],
+    of: fn(&str) -> Option<T>,
+    name: &str,
+) -> Result<Option<T>, Refusal> {
+    let unknown = || Refusal::bad(format!("“{name}” is no {what}; use one of: {}.", names.join(", ")));
+    if name.is_empty() { Ok(None) } else { of(name).map(Some).ok_or_else(unknown) }
 }
 
 fn state(name: &str) -> Option<RunState> {
@@ -300,11 +314,11 @@ fn search(asked: &Fields) -> String {
         format!("<option value=\"{name}\"{selected}>{}</option>", if name.is_empty() { "any" } else { name })
     };
     let choice = |name: &str, title: &str, all: &[&str]| {
-        let options: String = all.iter().map(|known| option(known, asked.get(name))).collect();
+        let options: String = [""].iter().chain(all).map(|known| option(known, asked.get(name))).collect();
         format!("<label>{title} <select name=\"{name}\">{options}</select></label>\n")
     };
-    let states = choice("state", "Status", &["", "running", "done", "interrupted", "failed", "partial"]);
-    let severities = choice("severity", "Severity", &["", "warning", "critical"]);
+    let states = choice("state", "Status", &STATES);
+    let severities = choice("severity", "Severity", &SEVERITIES);
     let is_open = FILTERS
         .iter()
         .map(|(name, ..)| *name)

@@ -86,6 +86,9 @@ fn lists_are_filtered_and_cut_and_what_is_not_there_is_refused() {
     assert_eq!(count("?q=no-such-word"), 0);
     for (path, status) in [
         ("/api/v1/runs?limit=x", 400),
+        // Runs of every kind were the answer.
+        ("/api/v1/runs?state=nonsense", 400),
+        ("/api/v1/runs?severity=grave", 400),
         ("/api/v1/runs/261121-zzzz", 404),
         ("/api/v1/compare?r=261121-aaaa", 400),
         ("/api/v1/trends?target=/etc/passwd", 404),

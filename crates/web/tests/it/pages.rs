@@ -128,6 +128,9 @@ fn after_a_wrong_token_the_form_is_there_again() {
 #[test]
 fn a_page_beyond_the_last_is_the_last() {
     let served = Served::start(Reach::Loopback);
+    let unknown = served.get("/runs?state=nonsense", &[]);
+    assert_eq!(unknown.status, 400);
+    assert!(unknown.body.contains("is no status; use one of: running, done"), "{}", unknown.body);
     let page = served.get("/runs?page=9999", &[]).body;
     assert!(page.contains(RUN) && !page.contains("No run matches"), "{page}");
 }

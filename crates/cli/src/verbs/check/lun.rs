@@ -128,12 +128,31 @@ fn as_text(checked: &Checked<'_>, detail: Detail) -> String {
     };
     path_faults(&lun.paths).iter().for_each(|fault| say("Fault", &fault.says, &fault.next));
     found.troubles.iter().for_each(|trouble| say("Event", trouble, ""));
-    slow_settings.iter().for_each(|setting| say("Slow setting", setting, ""));
-    found.holds.iter().for_each(|hold| say("Cannot write", hold, ""));
+    if detail == Detail::Full {
+        slow_settings.iter().for_each(|setting| say("Slow setting", setting, ""));
+        found.holds.iter().for_each(|hold| say("Cannot write", hold, ""));
+    } else {
+        let settings = assay_analysis::slow_lun_settings(lun);
+        for setting in &settings {
+            let short = if setting.next.is_empty() { setting.says.as_str() } else { setting.next };
+            say("Slow setting", short, "");
+        }
+        found.holds.iter().for_each(|hold| say("Cannot write", &with_one_place(hold), ""));
+    }
     if !last.is_empty() {
         text.push_str(&format!("\n{last}"));
     }
     text
+}
+
+/// Of what a LUN holds the first place is enough, without its bytes, so that a screen has room for the rest.
+fn with_one_place(hold: &str) -> String {
+    let without_bytes = |part: &str| match part.split_once(": at offset ") {
+        Some((lead, sample)) => format!("{lead}: at offset {}", sample.split(':').next().unwrap_or_default()),
+        None => part.to_owned(),
+    };
+    let parts = hold.split("; ").filter(|part| !part.starts_with("at offset ")).map(without_bytes);
+    parts.collect::<Vec<_>>().join("; ")
 }
 
 /// The first thing a reader wants to know.
@@ -202,7 +221,7 @@ fn rates_from(paths: &[PathFacts]) -> Vec<String> {
 
 /// Name of the line about thin provisioning, and names of lines that the short form leaves out.
 const THIN: &str = "provisioning";
-const DETAILS: [&str; 2] = ["largest I/O", THIN];
+const DETAILS: [&str; 4] = ["largest I/O", THIN, "blocks", "paths"];
 
 fn unit_lines(found: &LunInspection, lun: &LunFacts) -> Vec<(&'static str, String)> {
     let facts = &found.facts;
@@ -302,6 +321,17 @@ mod tests {
     fn lun(agreed: Agreed) -> LunFacts {
         let path = PathFacts { agreed: Some(agreed), ..PathFacts::default() };
         LunFacts { paths: vec![path.clone(), path], ..LunFacts::default() }
+    }
+
+    /// Three samples of 16 bytes filled the screen of a LUN with six lines.
+    #[test]
+    fn what_a_lun_holds_is_shown_by_its_first_place() {
+        let hold = "it is not blank, in 3 of 9 sectors: at offset 0: 17 c3 |..|; at offset 512: 8b e0 |..|; at \
+                    offset 1024: 4e fa |..|; to write to it, --overwrite needs --not-blank as well";
+        assert_eq!(
+            with_one_place(hold),
+            "it is not blank, in 3 of 9 sectors: at offset 0; to write to it, --overwrite needs --not-blank as well"
+        );
     }
 
     #[test]
