@@ -323,8 +323,8 @@ fn unsaid(why: &GetStreamErrorKind) -> Unsaid {
 }
 
 /// What to do about a server that has no place for a stream.
-const NO_STORE: &str = "; see that the disk of its store (nats-server --store_dir) is there, writable and not full, and \
-                        what its limits allow (max_file_store, the account's storage)";
+const NO_STORE: &str = "; see that the disk of its store (nats-server --store_dir) is there, writable and not full, \
+                        and what its limits allow (max_file_store, the account's storage)";
 
 /// Whether a server answers that it has no place for a stream: its disk, its folder or its limits.
 fn is_no_store(kind: CreateStreamErrorKind) -> bool {

@@ -240,9 +240,9 @@ impl ResultSet {
         }
     }
 
-    /// The row that measured the same as `row` of `other`: by name, else the first with the same load, if its own name is
-    /// not in `other`. Two articles are matched by name only: with one load they may have measured different things, a
-    /// disk here and a link there.
+    /// The row that measured the same as `row` of `other`: by name, else the first with the same load, if its own name
+    /// is not in `other`. Two articles are matched by name only: with one load they may have measured different things,
+    /// a disk here and a link there.
     #[must_use]
     pub fn matching(&self, row: &Row, other: &Self) -> Option<&Row> {
         let are_articles = self.source == Source::Article && other.source == Source::Article;
