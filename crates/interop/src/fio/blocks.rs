@@ -90,7 +90,15 @@ fn kind(options: &mut Options<'_>) -> Result<Kind, ImportError> {
         }
     };
     let random = if is_random { shares.unwrap_or([100.0; 3]) } else { [0.0; 3] };
+    let random = random.map(|share| begins(share, sequence as f64));
     Ok(Kind { read, random, sequence: u32::try_from(sequence).unwrap_or(1), gap, back, change })
+}
+
+/// Of I/Os that may begin a run here, the share that does, percent: fio asks once in so many I/Os whether the next is
+/// random, this also after each that is not, and what is random of all I/Os must be as much.
+fn begins(share: f64, sequence: f64) -> f64 {
+    let share = share / 100.0;
+    100.0 * share / (sequence - share * (sequence - 1.0))
 }
 
 /// A value for reads, one for writes and one for trims, as in `4k,8k`: one counts for all, the second of two for trims
@@ -184,6 +192,7 @@ fn first_of_range(text: &str) -> &str {
 pub(super) fn mix(options: &mut Options<'_>) -> Result<Vec<Access>, ImportError> {
     let kind = kind(options)?;
     let sizes = sizes(options)?;
+    refuse_pairs(options, &kind, &sizes);
     let base = options.kb_base;
     let align = options.read("ba", |text| {
         by_way(text, &[None; 3], |part| Ok(Some(bytes(part, base)?).filter(|align| *align > 0)))
@@ -243,6 +252,18 @@ pub(super) fn mix(options: &mut Options<'_>) -> Result<Vec<Access>, ImportError>
     }
     pauses(options, &mut mix)?;
     Ok(mix)
+}
+
+/// A trim and the write behind it are of the same blocks here.
+fn refuse_pairs(options: &mut Options<'_>, kind: &Kind, sizes: &ByWay<Sizes>) {
+    let is_kind = |option: &&OptionLine| ["rw", "readwrite"].contains(&option.key.as_str());
+    let option = options.job.options.iter().rfind(is_kind);
+    let are_pairs = sizes[1].len() == 1 && sizes[1] == sizes[2];
+    if let Some(option) = option.filter(|_| kind.change == Change::TrimWrite && !are_pairs) {
+        let says = "fio draws the sizes of trims and of the writes behind them apart, so that they are of other \
+                    blocks, which is not supported; use one size for both";
+        options.refuse(option, says);
+    }
 }
 
 fn pauses(options: &mut Options<'_>, mix: &mut [Access]) -> Result<(), ImportError> {

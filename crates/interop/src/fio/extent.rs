@@ -420,9 +420,10 @@ fn end(options: &mut Options<'_>, own: &Own, workers: u64) -> Result<End, Import
         );
     }
     let reaches = |ops: &u64| limit.or(moved).or(own).is_some_and(|each| *ops >= each.div_ceil(least.max(1)));
-    // fio counts the I/Os of all loops together; more than its size has do not end it.
+    // fio counts the I/Os of all loops together; more than its size has do not end it, and of a job that goes on until
+    // its runtime no number does.
     let ops = ops
-        .filter(|ops| (is_timed && run.is_some()) || !reaches(ops))
+        .filter(|ops| (!is_timed || run.is_none()) && !reaches(ops))
         .map(|ops| ops.saturating_mul(workers).saturating_mul(loops));
     let end = End { run, ops, ..End::default() };
     if is_timed && run.is_some() {

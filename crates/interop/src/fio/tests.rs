@@ -245,6 +245,9 @@ fn rates_pauses_data_and_ends_are_kept() {
     // Twice what each of the three uses.
     assert_eq!((ends.spans, ends.bytes), (Some(2), None));
     assert_eq!(read("[a]\nsize=1g\nnumber_ios=1000").tests[0].steps[0].stop.ops, Some(1000));
+    // With time_based fio goes on until its runtime; the job ended after 1,000 here, without a word.
+    let timed = read("[a]\nsize=1g\nnumber_ios=1000\nruntime=9\ntime_based").tests[0].steps[0].stop;
+    assert_eq!((timed.time, timed.ops), (Nanos::from_secs(9), None));
     assert!(read("[a]\nsize=1g\nverify=crc32c\nrw=randrw").tests[0].steps[0].verify);
 }
 
@@ -601,6 +604,30 @@ fn where_fio_ends_early_or_goes_the_same_way_again_is_said() {
     assert!(!has("rw=randwrite\nio_size=20m\nloops=2", "older versions of fio"));
     assert!(has("rw=rw\nio_size=20m", "two streams back by itself"));
     assert!(has(&format!("rw=rw\n{zones}"), "the other one stays where it is"));
+}
+
+/// fio asks at every fourth I/O only: 10 % are random, and not 40 % of the runs.
+#[test]
+fn a_share_of_random_runs_is_as_much_of_all_ios_as_in_fio() {
+    let of = |text: &str| {
+        let line = read(&format!("[a]\nsize=8m\n{text}\n")).tests[0].steps[0].jobs[0].mix[0].clone();
+        (line.random / 100.0, f64::from(line.sequence))
+    };
+    let share = |(begins, sequence): (f64, f64)| begins / (1.0 + begins * (sequence - 1.0));
+    assert!((share(of("rw=randread:4\npercentage_random=40")) - 0.1).abs() < 1e-3);
+    assert_eq!(of("rw=randread:4"), (1.0, 4.0));
+    assert_eq!(of("rw=randread\npercentage_random=40"), (0.4, 1.0));
+}
+
+/// The sizes of the writes were taken for the trims too, without a word.
+#[test]
+fn trims_of_other_sizes_than_their_writes_are_refused() {
+    let job = |sizes: &str| imported(&format!("[a]\nsize=8m\nrw=trimwrite\n{sizes}\n"), Strictness::Strict);
+    for sizes in ["bs=4k,8k,16k", "bsrange=4k-8k", "bssplit=4k/50:8k/50"] {
+        let error = job(sizes).unwrap_err().to_string();
+        assert!(error.contains("line 3: rw: fio draws the sizes of trims"), "{sizes}: {error}");
+    }
+    assert!(job("bs=4k,8k").is_ok() && job("bs=64k").is_ok());
 }
 
 #[test]
