@@ -2,10 +2,10 @@
 
 use anyhow::bail;
 use assay_analysis::compare::{Comparison, Gate, broken};
-use assay_analysis::{Answer, RunSummary, judge_thresholds};
+use assay_analysis::{Answer, RunSummary, StepSummary, judge_thresholds};
 use assay_report::held::{Held, Origin};
-use assay_spec::threshold::{Threshold, meant};
-use assay_spec::{Plan, named_steps, suggest};
+use assay_spec::threshold::{Quantity, Threshold, meant};
+use assay_spec::{Plan, Role, named_steps, suggest};
 
 use crate::args::FailIf;
 use crate::exit::Exit;
@@ -63,7 +63,14 @@ pub(crate) fn judged_by_limits(conditions: &[FailIf], plan: &Plan, summary: &Run
     });
     let limits: Vec<Threshold> = typed.chain(&plan.limits).cloned().collect();
     let mut exit = Exit::Done;
-    for judged in judge_thresholds(&plan.tests, summary, &limits) {
+    let results = without_preparation(plan, summary);
+    let judged = limits.iter().flat_map(|limit| {
+        // What prepares the target is no result, but for the I/Os that fail in it.
+        let is_of_results = limit.test.is_none() && limit.quantity != Quantity::Errors;
+        let of = if is_of_results { &results } else { summary };
+        judge_thresholds(&plan.tests, of, std::slice::from_ref(limit))
+    });
+    for judged in judged {
         let word = match judged.answer {
             Answer::Within => continue,
             Answer::Undecided => UNDECIDED,
@@ -73,6 +80,15 @@ pub(crate) fn judged_by_limits(conditions: &[FailIf], plan: &Plan, summary: &Run
         exit = exit.or_worse(of_answer(judged.answer));
     }
     exit
+}
+
+/// A run without the steps that wrote the target before its tests.
+fn without_preparation(plan: &Plan, summary: &RunSummary) -> RunSummary {
+    let is_result = |step: &&StepSummary| {
+        let test = plan.tests.get(step.id.test as usize);
+        test.is_none_or(|test| test.role == Role::Measured)
+    };
+    RunSummary { steps: summary.steps.iter().filter(is_result).cloned().collect(), ..summary.clone() }
 }
 
 /// Reports every change that a comparison does not rule out, and returns the exit code.

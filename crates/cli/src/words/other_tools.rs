@@ -301,6 +301,11 @@ fn option(typed: &str, all: &[String]) -> Option<String> {
 
 /// Returns what to type for `bs=8k`, as dd and vdbench write it.
 pub(crate) fn setting(word: &str) -> Option<String> {
+    match word.split_once('=').map_or(word, |(name, _)| name) {
+        "if" | "of" => return Some("name the file itself: assay run PLAN FILE".to_owned()),
+        "count" => return Some("use --size 4GiB for the size of the file".to_owned()),
+        _ => {}
+    }
     let typed = format!("--{word}");
     let says = option(&typed, std::slice::from_ref(&typed))?;
     says.split_once("; ").map(|(_, here)| here.to_owned())
@@ -517,6 +522,19 @@ mod tests {
             let says = meant(&error, &words[1..]).unwrap_or_default();
             assert!(says.contains(expected), "{typed}: {says}");
         }
+    }
+
+    #[test]
+    fn a_setting_of_another_tool_has_the_one_of_this() {
+        for (word, expected) in [
+            ("xfersize=8k", "--set size=8KiB"),
+            ("of=t.dat", "name the file itself"),
+            ("count=1000", "--size"),
+            ("oflag=direct", "direct I/O is the default"),
+        ] {
+            assert!(setting(word).is_some_and(|says| says.contains(expected)), "{word}: {:?}", setting(word));
+        }
+        assert_eq!(setting("colour=red"), None);
     }
 
     #[test]

@@ -164,6 +164,13 @@ fn a_figure_beyond_an_absolute_limit_is_exceeded_kept_or_undecided() {
         "without an interval",
         "--set run=10s",
     ]);
+    // A limit was judged on the fill before the tests, too, and was undecided for ever.
+    let mut words =
+        vec!["run", "p.toml", "t.dat", "--size", "1MiB", "--only", "small", "--precondition", "1x"];
+    words.extend(["--set", "run=1s", "--set", "warmup=0s", "--fail-if", "iops < 1"]);
+    let primed = story.assay(&words).ends(UNDECIDED);
+    let is_judged = |line: &&str| line.starts_with("UNDECIDED");
+    assert_eq!(primed.err.lines().filter(is_judged).count(), 1, "{}", primed.err);
     // They were found out after the run, as undecided: a night later.
     run("p.toml", &["absent: iops < 1"], long).refused(&["has no test called `absent`; use one of: small"]);
     run("p.toml", &["absent: iops -5%"], long).refused(&["has no test called `absent`"]);
