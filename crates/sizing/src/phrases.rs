@@ -212,7 +212,7 @@ const EXPLAINED: &[(&str, &str)] = &[
          of the server and on its clients",
     ),
     (
-        "sync|synchronous|synchronously|fsync",
+        "sync|synchronous|synchronously|fsync|durable|durably",
         "sizing takes a write as done when the array says so; leave the word out, or predict a test with durable \
          writes with `assay predict`",
     ),

@@ -19,7 +19,7 @@ use streams::{Throughput, VIDEO, no_grouping_by_points, picture};
 
 use super::phrases::{explained, rewritten};
 use super::words::{
-    FAILURES, KINDS, KNOWN, SESSIONS, THROUGHPUT, bytes_of, cut, means_nothing, number, number_word,
+    FAILURES, KINDS, KNOWN, SESSIONS, THROUGHPUT, bytes_of, cut, means_nothing, number, number_word, one_of,
 };
 use super::{CLASSES, Class, Endure, LatencyLimit, LeftOpen, Need, Question};
 
@@ -579,7 +579,8 @@ impl Reading {
     fn raid(&mut self) -> Result<(), QuestionError> {
         let is_level = self.accept(&["level", "levels"]);
         let named = format!("raid{}", self.peek());
-        if is_level && Level::named(&named).is_none() {
+        let is_name = named.contains(|c: char| c.is_ascii_digit());
+        if Level::named(&named).is_none() && (is_level || !is_name) {
             return Ok(());
         }
         self.next += 1;
@@ -616,13 +617,14 @@ impl Reading {
     /// Refuses `100 VMs, 500 GB per host`, which says nothing of a VM.
     fn each_is_of_what_is_counted(&self) -> Result<(), QuestionError> {
         let (Some(sessions), Some(counted)) = (self.sessions, &self.session_word) else { return Ok(()) };
-        let one = |word: &str| word.strip_suffix('s').unwrap_or(word).to_owned();
-        let Some(other) = self.each_of.iter().find(|each| one(each) != one(counted)) else { return Ok(()) };
+        let Some(other) = self.each_of.iter().find(|each| one_of(each) != one_of(counted)) else {
+            return Ok(());
+        };
         let of = self.session_name();
         refuse(format!(
             "{sessions} {of}, and an amount of each {}: say what each of the {of} has, as in \
              \"100 VMs, 50 IOPS per VM\"",
-            one(other)
+            one_of(other)
         ))
     }
 

@@ -169,7 +169,12 @@ pub(super) const SESSIONS: &[&str] = &[
 ];
 /// Whether a word counts sessions, one of them or several.
 pub(super) fn is_session(word: &str) -> bool {
-    SESSIONS.iter().any(|known| *known == word || known.strip_suffix('s') == Some(word))
+    SESSIONS.iter().any(|known| *known == word || one_of(known) == word)
+}
+
+/// The singular of what sessions are called.
+pub(super) fn one_of(word: &str) -> &str {
+    if word == "mailboxes" { "mailbox" } else { word.strip_suffix('s').unwrap_or(word) }
 }
 
 /// Words after the size of an I/O.

@@ -219,6 +219,11 @@ const MISREAD: &[(&str, &str)] = &[
 
 /// Written before this table was read: none of fifty was misread, and eleven were refused that say enough.
 const FRESH: &[(&str, &str)] = &[
+    ("what raid for 40 virtual machines, 25 iops each, 70% reads, 15k disks", "i1000 r70 c15k"),
+    ("which RAID for 2000 IOPS?", "i2000"),
+    ("raid 7, 2000 iops", "!raid7"),
+    ("Exchange, 2000 mailboxes, 0.15 iops per mailbox", "i300"),
+    ("mysql 5,000 writes/s durable", "!sizing takes a write as done when the array says so"),
     ("I need 50k iops, 4k random reads, 10TB usable", "i50000 r100 n100 s4KiB d10TB"),
     ("how many 4tb nl-sas drives for 3000 iops 70/30 8k", "i3000 r70 s8KiB z4TB c7200rpm"),
     (
