@@ -5,17 +5,28 @@ use std::time::{Duration, Instant};
 
 use assay_iscsi::{Config, Policy, Timeouts, UnitProof, UnitWatch};
 
-use crate::fault::{BESIDE_REPLACED, FAULTS, Fault, OF_STALLS};
+use crate::disk::CHUNKS;
+use crate::fault::{BESIDE_REPLACED, FAULTS, Fault, OF_BATCHES, OF_RESETS, OF_STALLS};
 use crate::random::Random;
 use crate::storage::Habits;
+use crate::time::{MS, Nanos};
 
 /// Seeds from here on have a target that executes what a lost connection left in it, faults that bring this about, and
 /// writes to few chunks meanwhile.
 pub const STALLS: u64 = 1 << 40;
-/// Returns the n-th seed, from 1, of those that are tried: one in 16 is beyond [`STALLS`].
+/// Seeds from here on are of the same kind, with portals that move and resets that are answered late.
+pub const RESETS: u64 = 1 << 41;
+/// Seeds from here on have clients that receive several PDUs at a time, and units that are swapped meanwhile.
+pub const BATCHES: u64 = 1 << 42;
+/// Returns the n-th seed, from 1, of those that are tried: of 16 one of each of these kinds.
 #[must_use]
 pub fn nth_seed(n: u64) -> u64 {
-    if n.is_multiple_of(16) { STALLS + n } else { n }
+    match n % 16 {
+        0 => STALLS + n,
+        4 => RESETS + n,
+        12 => BATCHES + n,
+        _ => n,
+    }
 }
 
 /// Draws the configuration of the initiators.
@@ -61,7 +72,7 @@ pub(crate) fn enabled(random: &mut Random, is_replaced: bool) -> Vec<Fault> {
 
 /// Returns the kinds of fault, the number of commands and that of chunks for a seed beyond [`STALLS`], and makes its
 /// target execute what is left in it.
-pub(crate) fn stalls(
+pub(crate) fn special(
     seed: u64,
     habits: &mut Habits,
     random: &mut Random,
@@ -70,5 +81,15 @@ pub(crate) fn stalls(
         return None;
     }
     (habits.executes_after_hang_up, habits.names_groups) = (true, true);
-    Some((OF_STALLS.to_vec(), random.between(2000, 5000), 4))
+    habits.reads_after_reset = seed >= RESETS;
+    match seed {
+        BATCHES.. => Some((OF_BATCHES.to_vec(), random.between(500, 2000), CHUNKS)),
+        RESETS.. => Some((OF_RESETS.to_vec(), random.between(1000, 3000), 4)),
+        _ => Some((OF_STALLS.to_vec(), random.between(2000, 5000), 4)),
+    }
+}
+
+/// Returns the time in which PDUs arrive together at the client, if nothing else happens meanwhile.
+pub(crate) fn together(seed: u64) -> Nanos {
+    if seed < BATCHES { 0 } else { *Random::new(seed ^ 0x5eed_0003).pick(&[10 * MS, 50 * MS]) }
 }

@@ -82,6 +82,19 @@ pub(crate) const BESIDE_REPLACED: [Fault; 4] =
 pub(crate) const OF_STALLS: [Fault; 6] =
     [Fault::Cut, Fault::PortalClosed, Fault::HangUp, Fault::ThreadStall, Fault::DiskStall, Fault::GroupMoved];
 
+/// Kinds after which a path is up while writes of its last connection wait for a LUN reset.
+pub(crate) const OF_RESETS: [Fault; 6] = [
+    Fault::ThreadStall,
+    Fault::ThreadStall,
+    Fault::ThreadStall,
+    Fault::GroupMoved,
+    Fault::HangUp,
+    Fault::Cut,
+];
+
+/// Kinds that end a path by what it receives, together with answers to earlier commands.
+pub(crate) const OF_BATCHES: [Fault; 2] = [Fault::UnitSwapped, Fault::ClockPaused];
+
 /// Every kind.
 pub const FAULTS: [Fault; 25] = [
     Fault::Cut,

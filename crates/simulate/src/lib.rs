@@ -21,11 +21,12 @@ mod fault;
 mod oracle;
 mod program;
 mod random;
+mod resets;
 mod storage;
 mod time;
 mod world;
 
-pub use draw::{STALLS, nth_seed};
+pub use draw::{BATCHES, RESETS, STALLS, nth_seed};
 pub use fault::{FAULTS, Fault, FaultCounts};
 pub use program::program;
 pub use world::{Outcome, run};

@@ -44,7 +44,10 @@ fn simulate(from: Option<u64>, seeds: u64, limit: Option<Duration>, first_only: 
                         break;
                     }
                     let seed = from.map_or_else(|| nth_seed(at + 1), |from| from + at);
-                    let outcome = run(seed, false);
+                    let outcome = std::panic::catch_unwind(|| run(seed, false)).unwrap_or_else(|_| Outcome {
+                        violation: Some("the core panics".into()),
+                        ..Outcome::default()
+                    });
                     let mut total = total.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                     total.0.steps += outcome.steps;
                     total.0.failed += outcome.failed;

@@ -26,6 +26,18 @@ pub(crate) struct Pdu {
     pub(crate) sent_at: Nanos,
 }
 
+/// Returns true for the request of a LUN reset.
+pub(crate) fn is_reset(bhs: &Bhs) -> bool {
+    bhs.opcode() == opcode::TASK_MANAGEMENT && bhs.0[1] & 0x7f == LOGICAL_UNIT_RESET
+}
+
+impl Pdu {
+    /// Returns true for the answer to the abort or reset with this tag.
+    pub(crate) fn is_managed(&self, itt: u32) -> bool {
+        self.bhs.opcode() == opcode::TASK_MANAGEMENT_RESPONSE && self.bhs.itt() == itt
+    }
+}
+
 impl std::fmt::Display for Pdu {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (opcode, itt, bytes) = (self.bhs.opcode(), self.bhs.itt(), self.data.len());
@@ -64,6 +76,8 @@ pub(crate) enum Wake {
     Answer(u64),
     Manage(u32, Bhs),
     Thread(u32),
+    /// Ends the connections over every other portal.
+    HangUpBut(usize),
 }
 
 /// A portal.
@@ -128,6 +142,8 @@ pub(crate) struct Habits {
     pub(crate) names_groups: bool,
     /// Every unit reports the same serial number.
     pub(crate) one_serial: bool,
+    /// Reads on after a reset what had arrived on a connection that has ended.
+    pub(crate) reads_after_reset: bool,
 }
 
 impl Habits {
@@ -144,6 +160,7 @@ impl Habits {
             time2wait_s: *random.pick(&[0, 0, 0, 1, 2]),
             names_groups: random.chance(80),
             one_serial: false,
+            reads_after_reset: false,
         }
     }
 }
@@ -316,6 +333,16 @@ impl Storage {
             Wake::Execute(task) => self.execute(task, now),
             Wake::Answer(task) => self.answer(task, now),
             Wake::Manage(conn, request) => self.manage(conn, &request, now),
+            Wake::HangUpBut(own) => {
+                for port in (0..self.ports.len()).filter(|port| *port != own) {
+                    self.begin(Fault::HangUp, port, now);
+                    self.counts.count(Fault::HangUp);
+                    for conn in self.conns_of(port) {
+                        self.hung_up(conn);
+                        self.effects.push(Effect::Close { conn, port });
+                    }
+                }
+            }
             Wake::Thread(id) => {
                 let Some(port) = self.conns.get(&id).map(|conn| conn.port) else { return };
                 let until = self.until(Fault::ThreadStall, port);
@@ -648,10 +675,14 @@ impl Storage {
                 }
             }
         }
-        let delay = match self.hits(Fault::ManagementLate, port, 70, now) {
-            true => self.random.between(50 * MS, 3 * SECOND),
-            false => self.random.between(0, MS),
-        };
+        let is_late = self.hits(Fault::ManagementLate, port, 70, now);
+        let delay =
+            if is_late { self.random.between(50 * MS, 3 * SECOND) } else { self.random.between(0, MS) };
+        // What is fenced while a reset is on its way is not covered by it.
+        if is_late && self.habits.reads_after_reset {
+            let at = now + self.random.between(0, delay);
+            self.effects.push(Effect::Wake { at, what: Wake::HangUpBut(port) });
+        }
         self.effects.push(Effect::Wake { at: now + delay, what: Wake::Manage(id, *request) });
     }
 
@@ -690,7 +721,8 @@ impl Storage {
             }
         }
         // Sessions whose connection has ended have nothing left to end.
-        self.conns.retain(|_, conn| conn.is_open);
+        let reads_on = self.habits.reads_after_reset;
+        self.conns.retain(|_, conn| conn.is_open || reads_on && !conn.inbox.is_empty());
         self.attention([6, 0x29, 0x03], Some(by));
     }
 }

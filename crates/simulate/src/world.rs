@@ -10,11 +10,12 @@ use assay_iscsi::session::{OutPdu, Payload};
 use assay_iscsi::{Completion, EventKind, PathError, UnitWatch};
 
 use crate::disk::{CHUNK_BYTES, CHUNKS};
-use crate::draw::{config, enabled, stalls};
+use crate::draw::{BATCHES, RESETS, config, enabled, special, together};
 use crate::event::{Event, Timed};
 use crate::fault::{Fault, FaultCounts};
 use crate::oracle::Load;
 use crate::random::Random;
+use crate::resets::Resets;
 use crate::storage::{Effect, Pdu, Storage};
 use crate::time::{MS, Nanos, SECOND, US};
 
@@ -89,6 +90,10 @@ struct World {
     paused: Nanos,
     /// Last arrival at the client, per portal, so that a connection keeps its order.
     arrivals: Vec<Nanos>,
+    /// Time in which PDUs of a connection arrive together, if nothing else happens meanwhile.
+    together: Nanos,
+    /// The LUN resets of each initiator.
+    resets: Vec<Resets>,
     /// Time at which the client learned that another unit has the number.
     told_at: Option<Nanos>,
     /// True once a write was executed on another unit: the known one lacks it, whatever was acknowledged.
@@ -130,7 +135,7 @@ impl World {
         // Seeds of the others find what they found when there was one initiator.
         let mut others = Random::new(seed ^ 0x5eed_0002);
         let clients = if seed % 8 == 6 { 2 } else { 1 };
-        let (is_replaced, mut noticed) = (seed % 16 == 7, NOTICED);
+        let (is_replaced, mut noticed) = (seed % 16 == 7 && seed < BATCHES, NOTICED);
         if is_replaced {
             storage.habits.one_serial = others.chance(50);
             config.watch = *others.pick(&[UnitWatch::Regularly, UnitWatch::Closely]);
@@ -144,10 +149,11 @@ impl World {
         let (mut enabled, mut commands) = (enabled(&mut random, is_replaced), random.between(100, 500));
         // Nothing proves which disk it is once all that was known to be on the first was written again on the second.
         let mut used = if is_replaced { CHUNKS } else { *random.pick(&[4, 10, 40]) };
-        if let Some(drawn) = stalls(seed, &mut storage.habits, &mut others) {
+        if let Some(drawn) = special(seed, &mut storage.habits, &mut others) {
             (enabled, commands, used) = drawn;
         }
-        Self {
+        let resets_are_late = (RESETS..BATCHES).contains(&seed) && others.chance(50);
+        let mut world = Self {
             cores: (0..clients).map(core).collect(),
             paths: u8::try_from(paths).expect("a few"),
             storage,
@@ -168,6 +174,8 @@ impl World {
             paused_until: 0,
             paused: 0,
             arrivals: vec![0; portals],
+            together: together(seed),
+            resets: (0..clients).map(|_| Resets::new(u8::try_from(paths).expect("a few"))).collect(),
             told_at: None,
             has_strayed: false,
             replaced_at: None,
@@ -178,7 +186,13 @@ impl World {
             outcome: Outcome::default(),
             trace,
             random,
+        };
+        let always = [(resets_are_late, Fault::ManagementLate), (seed >= BATCHES, Fault::LateAnswer)];
+        for (_, fault) in always.into_iter().filter(|(is_on, _)| *is_on) {
+            (0..portals).for_each(|port| world.storage.begin(fault, port, Nanos::MAX));
+            world.quiet_from = world.faults_end + 4 * SECOND;
         }
+        world
     }
 
     /// Prints a line of the trace, if there is one.
@@ -412,17 +426,42 @@ impl World {
             return Ok(());
         }
         let Some(path) = self.path_of(conn) else { return Ok(()) };
+        let mut pdus = vec![pdu];
+        while let Some(pdu) = self.next_together(conn) {
+            pdus.push(pdu);
+        }
         self.links[usize::from(path)].heard_at = self.now;
-        self.say(|| format!("path {path}: at the client {pdu}"));
-        if pdu.bhs.opcode() == 0x21 && pdu.data.get(4) == Some(&6) && pdu.data.get(14) == Some(&0x3f) {
-            self.told_at.get_or_insert(self.now);
+        for pdu in &pdus {
+            self.say(|| format!("path {path}: at the client {pdu}"));
+            if pdu.bhs.opcode() == 0x21 && pdu.data.get(4) == Some(&6) && pdu.data.get(14) == Some(&0x3f) {
+                self.told_at.get_or_insert(self.now);
+            }
+            self.resets[usize::from(path / self.paths)].receives(path % self.paths, pdu);
         }
         let now = self.at();
         let (core, own) = self.core(path);
-        if let Err(error) = core.deliver(own, &pdu.bhs, &pdu.data, now) {
+        if let Err(error) = core.deliver(own, pdus.iter().map(|pdu| (&pdu.bhs, &pdu.data[..])), now) {
             return Err(format!("path {path} takes the target's answer for a violation: {error}"));
         }
         Ok(())
+    }
+
+    /// Takes the next event if it is the arrival of a PDU on this connection, soon enough to be received together with
+    /// the one before.
+    fn next_together(&mut self, conn: u32) -> Option<Pdu> {
+        let Reverse(Timed { at, event: Event::ToClient { conn: next, port, .. }, .. }) = self.heap.peek()?
+        else {
+            return None;
+        };
+        if *next != conn || *at > self.now + self.together || self.together == 0 || self.cut(*port).is_some()
+        {
+            return None;
+        }
+        let Reverse(Timed { at, event: Event::ToClient { pdu, .. }, .. }) = self.heap.pop()? else {
+            unreachable!("it was looked at");
+        };
+        self.now = self.now.max(at);
+        Some(pdu)
     }
 
     fn closed_by_target(&mut self, conn: u32, port: usize) {
@@ -514,6 +553,10 @@ impl World {
             Fault::Cut | Fault::PortalClosed | Fault::ThreadStall | Fault::DiskStall => {}
             _ => return,
         }
+        // Only a reset ends what a portal has that stalls and was in a group of its own.
+        if fault == Fault::ThreadStall && self.storage.habits.reads_after_reset {
+            self.at_once(Fault::GroupMoved, port, until);
+        }
         self.storage.counts.count(fault);
     }
 
@@ -589,6 +632,9 @@ impl World {
         self.done = done;
         for event in self.cores[of].events() {
             self.say(|| format!("path {:?}: {:?}", event.path.map(|path| first + path), event.kind));
+            if let Some(path) = event.path {
+                self.resets[of].check(path, &event.kind, self.now)?;
+            }
             if let (Some(path), EventKind::PathDown { cause, .. }) = (event.path, event.kind) {
                 self.is_justified(first + path, &cause)?;
             }
@@ -631,8 +677,9 @@ impl World {
         let now = self.at();
         let (core, own) = self.core(path);
         let pdu = core.next_pdu(own, now)?;
+        self.resets[usize::from(path / self.paths)].sends(own, &pdu, self.now);
         if let Payload::Task { user, .. } = pdu.payload {
-            core.hold(user);
+            self.core(path).0.hold(user);
         }
         Some(pdu)
     }

@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::error::{ConnectError, IoError, Lost, PathError};
 use crate::events::{Event, EventKind};
 use crate::login::Negotiated;
-use crate::pdu::{Bhs, Direction, Response};
+use crate::pdu::{Bhs, Direction};
 use crate::scsi::Capacity;
 use crate::scsi::cdb::{self, Cdb, Fua};
 use crate::session::{OutPdu, Placement, Session, SessionError, SessionEvent};
@@ -360,20 +360,26 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         &self.slots.get(user).data.bytes()[start..end]
     }
 
-    /// Handles one whole PDU that arrived on a path, for a driver that does not receive data into their place. Fails if
-    /// the target violates the protocol; the driver then closes the connection.
-    pub fn deliver(&mut self, path: u8, bhs: &Bhs, data: &[u8], now: Instant) -> Result<(), SessionError> {
+    /// Handles whole PDUs that arrived on a path together, for a driver that does not receive data into their place. Fails
+    /// if the target violates the protocol; the driver then closes the connection.
+    pub fn deliver<'a>(
+        &mut self,
+        path: u8,
+        pdus: impl IntoIterator<Item = (&'a Bhs, &'a [u8])>,
+        now: Instant,
+    ) -> Result<(), SessionError> {
         let Some((session, slots)) = self.session(path) else { return Ok(()) };
-        let mut events = Vec::new();
-        let result = session.on_header(bhs).and_then(|incoming| {
+        let (mut events, mut bytes, mut count) = (Vec::new(), 0, 0);
+        let result = pdus.into_iter().try_for_each(|(bhs, data)| {
+            (bytes, count) = (bytes + bhs.data_bytes(), count + 1);
+            let incoming = session.on_header(bhs)?;
             if let Placement::Task { user, offset_bytes } = incoming.placement {
                 let end = offset_bytes + bhs.data_bytes();
                 slots.incoming(user, offset_bytes, end).copy_from_slice(data);
             }
-            let response = Response::decode(bhs)?;
-            session.on_pdu(&response, data, &mut events)
+            session.on_pdu(&incoming.response, data, &mut events)
         });
-        self.on(Input::Heard { path, bytes: bhs.data_bytes(), pdus: 1 }, now);
+        self.on(Input::Heard { path, bytes, pdus: count }, now);
         for event in events {
             self.on(Input::Session { path, event }, now);
         }

@@ -96,11 +96,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         for at in 0..self.paths.len() {
             self.report_late_reset(at, now);
             self.fence_elsewhere(at, now);
-            // A path that is up and still has fenced writes came back in another portal group.
-            if self.paths[at].fenced_count > 0 && (self.paths[at].attempts > 0 || self.paths[at].is_serving())
-            {
-                self.reset_instead(at, now);
-            }
+            self.reset_instead(at, now);
         }
     }
 
@@ -121,7 +117,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     /// old tasks.
     pub(super) fn reset_instead(&mut self, at: usize, now: Instant) {
         let path = &self.paths[at];
-        let is_needed = path.fenced_count > 0 && (path.attempts > 0 || path.is_serving());
+        // A path that has logged in and still has fenced writes came back in another portal group.
+        let is_elsewhere = matches!(path.state, State::Online(_));
+        let is_needed = path.fenced_count > 0 && (path.attempts > 0 || is_elsewhere);
         // A path that is up opens no connection that would end the old session elsewhere.
         let is_ended_elsewhere = !path.is_serving() && self.fence_through(at).is_some();
         if self.config.fence != Fence::ReinstatementOrReset || !is_needed || is_ended_elsewhere {

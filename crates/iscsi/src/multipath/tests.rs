@@ -76,7 +76,7 @@ impl Bench {
         bhs.set_word(20, NO_TAG).set_word(24, self.stat_sn).set_word(28, 1).set_word(32, 64);
         bhs.set_data_bytes(u32::try_from(data.len()).expect("a block"));
         self.stat_sn += 1;
-        self.core.deliver(0, &bhs, data, self.now).expect("it is no violation");
+        self.core.deliver(0, [(&bhs, data)], self.now).expect("it is no violation");
     }
 
     /// Answers a command with a status, and with the data of a disk of 64 blocks of zeros.
