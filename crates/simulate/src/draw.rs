@@ -15,9 +15,9 @@ use crate::time::{MS, Nanos};
 /// writes to few chunks meanwhile.
 pub const STALLS: u64 = 1 << 40;
 /// Seeds from here on are of the same kind, with portals that move and resets that are answered late.
-pub const RESETS: u64 = 1 << 41;
+pub(crate) const RESETS: u64 = 1 << 41;
 /// Seeds from here on have clients that receive several PDUs at a time, and units that are swapped meanwhile.
-pub const BATCHES: u64 = 1 << 42;
+pub(crate) const BATCHES: u64 = 1 << 42;
 /// Returns the n-th seed, from 1, of those that are tried: of 16 one of each of these kinds.
 #[must_use]
 pub fn nth_seed(n: u64) -> u64 {

@@ -26,7 +26,7 @@ mod storage;
 mod time;
 mod world;
 
-pub use draw::{BATCHES, RESETS, STALLS, nth_seed};
+pub use draw::{STALLS, nth_seed};
 pub use fault::{FAULTS, Fault, FaultCounts};
 pub use program::program;
 pub use world::{Outcome, run};

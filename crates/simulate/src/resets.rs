@@ -1,5 +1,5 @@
-//! What a LUN reset may release: the writes that were fenced before it was sent. Those fenced later may have reached the
-//! target after it.
+//! What a LUN reset may release: the writes that were fenced before it was sent. Those fenced later may have reached
+//! the target after it.
 
 use assay_iscsi::session::OutPdu;
 use assay_iscsi::{EventKind, FencedBy};

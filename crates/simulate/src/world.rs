@@ -19,6 +19,8 @@ use crate::resets::Resets;
 use crate::storage::{Effect, Pdu, Storage};
 use crate::time::{MS, Nanos, SECOND, US};
 
+mod justified;
+
 /// Interval of ticks.
 const TICK: Nanos = 50 * MS;
 /// PDUs that a connection's own queue holds.
@@ -188,11 +190,14 @@ impl World {
             random,
         };
         let always = [(resets_are_late, Fault::ManagementLate), (seed >= BATCHES, Fault::LateAnswer)];
-        for (_, fault) in always.into_iter().filter(|(is_on, _)| *is_on) {
-            (0..portals).for_each(|port| world.storage.begin(fault, port, Nanos::MAX));
-            world.quiet_from = world.faults_end + 4 * SECOND;
-        }
+        always.into_iter().filter(|(is_on, _)| *is_on).for_each(|(_, fault)| world.always(fault));
         world
+    }
+
+    /// Lets a fault that delays answers apply everywhere until the faults end.
+    fn always(&mut self, fault: Fault) {
+        (0..self.names.len()).for_each(|port| self.storage.begin(fault, port, Nanos::MAX));
+        self.quiet_from = self.faults_end + 4 * SECOND;
     }
 
     /// Prints a line of the trace, if there is one.
@@ -737,66 +742,5 @@ impl World {
         let slack = 2 * SECOND + self.paused;
         self.load.in_time(self.io_limit + slack, self.now)?;
         self.cores.iter().try_for_each(Core::audit)
-    }
-
-    /// Checks that a command that failed had a reason: three quarters of its time without a fault suffice for it.
-    fn is_excused(&self, of: usize, completion: &Completion<Vec<u8>>) -> Result<(), String> {
-        let Err(error) = &completion.result else { return Ok(()) };
-        // A target may ask for a pause before the next login.
-        let pause = u64::from(self.storage.habits.time2wait_s) * SECOND;
-        let is_quiet = self.now > self.quiet_from + self.io_limit / 4 * 3 + pause;
-        if is_quiet && self.cores[of].lost().is_none() && !self.storage.is_swapped {
-            return Err(format!("command {} fails although nothing is faulty: {error}", completion.tag));
-        }
-        Ok(())
-    }
-
-    /// Checks that a path that went down had a reason: one that answers is not ended.
-    fn is_justified(&self, path: u8, cause: &str) -> Result<(), String> {
-        let swaps = [Fault::UnitSwapped, Fault::UnitReplaced];
-        let was_swapped = swaps.into_iter().any(|fault| self.storage.counts.of(fault) > 0);
-        if cause.contains("a different unit") && !was_swapped {
-            return Err(format!("path {path} was ended although the unit is the same: {cause}"));
-        }
-        if cause.contains("a different unit") && self.has_strayed {
-            return Ok(());
-        }
-        let link = &self.links[usize::from(path)];
-        let ports = 0..self.names.len();
-        let touched = |fault: Fault| ports.clone().any(|port| self.storage.until(fault, port) > link.since);
-        let ends = [
-            Fault::Cut,
-            Fault::HangUp,
-            Fault::ThreadStall,
-            Fault::LogoutRequested,
-            Fault::UnitSwapped,
-            Fault::UnitReplaced,
-            Fault::GroupMoved,
-            Fault::WindowClosed,
-            Fault::ClockPaused,
-        ];
-        let delays = [Fault::LostCommand, Fault::LateAnswer, Fault::DiskStall];
-        let refusals = [
-            Fault::ManagementRefused,
-            Fault::ManagementUnanswered,
-            Fault::ManagementRejected,
-            Fault::ManagementLate,
-            Fault::AbortOvertaken,
-        ];
-        let is_ended = ends.into_iter().any(touched);
-        let is_heard = |other: &&Link| other.heard_at > link.heard_at + 100 * MS;
-        if cause.contains("while another path answered") && !self.links.iter().any(|other| is_heard(&other)) {
-            return Err(format!("path {path} was ended although no other path answered: {cause}"));
-        }
-        // A reset may end commands without a report.
-        let is_delayed = delays.into_iter().any(touched) || self.storage.reset_at > link.since;
-        // A path that verifies its unit holds its write data back, so that commands may be aborted late.
-        let is_overdue = is_delayed || touched(Fault::UnitAttention);
-        let is_unanswered = is_overdue && refusals.into_iter().any(touched)
-            || is_delayed && cause.contains("reading the identity");
-        if is_ended || is_unanswered || cause.contains("because an I/O") || self.now > self.faults_end {
-            return Ok(());
-        }
-        Err(format!("path {path} answers, and was ended: {cause}"))
     }
 }

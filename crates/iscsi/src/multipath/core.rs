@@ -360,8 +360,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
         &self.slots.get(user).data.bytes()[start..end]
     }
 
-    /// Handles whole PDUs that arrived on a path together, for a driver that does not receive data into their place. Fails
-    /// if the target violates the protocol; the driver then closes the connection.
+    /// Handles whole PDUs that arrived on a path together, for a driver that does not receive data into their place.
+    /// Fails if the target violates the protocol; the driver then closes the connection.
     pub fn deliver<'a>(
         &mut self,
         path: u8,
