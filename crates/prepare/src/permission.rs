@@ -60,7 +60,10 @@ impl WriteRequest<'_> {
         }
         let typed = match given.as_slice() {
             [] => String::new(),
-            given => format!("`{}` is not its name; {identity} is. ", given.join("` and `")),
+            given => {
+                let are = if given.len() == 1 { "is" } else { "are" };
+                format!("`{}` {are} not its name; {identity} is. ", given.join("` and `"))
+            }
         };
         let also = if self.foreign.is_some() { " --not-blank" } else { "" };
         Err(PrepareError::DeviceNotNamed {

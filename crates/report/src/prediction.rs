@@ -132,14 +132,16 @@ fn bound_words(rows: &[Expectation], is_brief: bool) -> Vec<&'static str> {
     const BOUNDS: &str = "\"At most\" and \"at least\" are bounds of the hardware alone, because the software cost is \
                           unknown. Software of storage targets has been 2 to 30 times slower than its hardware; assay \
                           calibrate measures it.";
-    const BRIEF: &str = "\"No software\" is the same hardware at its nominal values: no expectation. The gain of a \
-                         change is that of the bounds.";
+    const BRIEF: &str = "\"No software\" is the same hardware at its nominal values: no expectation.";
+    const GAINS: &str = "The gain of a change is that of the bounds.";
     const FULL: &str = "\"Simulated without software\" is the same hardware at the nominal values of the array file, \
                         where a bound takes the fastest: no bound, and no expectation. Software makes a target slower \
                         than that, and a cache that the file does not have makes it faster.";
     let has_both = rows.iter().any(|row| is_bound(row) && is_simulated(row));
     let bounds = rows.iter().any(is_bound).then_some(BOUNDS);
-    bounds.into_iter().chain(has_both.then_some(if is_brief { BRIEF } else { FULL })).collect()
+    let has_gains = has_both && is_brief && rows.iter().any(|row| !row.what_ifs.is_empty());
+    let words = has_both.then_some(if is_brief { BRIEF } else { FULL });
+    bounds.into_iter().chain(words).chain(has_gains.then_some(GAINS)).collect()
 }
 
 fn is_bound(row: &Expectation) -> bool {

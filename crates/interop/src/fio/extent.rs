@@ -56,7 +56,7 @@ pub(super) fn files(options: &mut Options<'_>, workers: u64) -> Result<Files, Im
         options.note(
             option.line,
             "filename_format: without $jobnum the clones have one set of files among them, and only the first of them \
-             does I/O, as in fio.",
+             does I/O, as in fio; on devices all of them do there.",
         );
     }
     let line = given.map_or(options.job.line, |option| option.line);
