@@ -459,8 +459,11 @@ fn against(
     let p99 = percentile(|row| row.p99_ms.map(|p| p.value));
     let change = match (is_judged, is_paced) {
         (false, _) => Change::NotComparable,
-        (true, true) => p99.map_or(Change::Unknown, |p99| p99.change),
-        (true, false) => iops.change,
+        // A prediction is of the rate.
+        (true, true) if spread_from != SpreadSource::Prediction => {
+            p99.map_or(Change::Unknown, |p99| p99.change)
+        }
+        (true, _) => iops.change,
     };
     Against { iops: iops.ratio, p50, p99, expected, change, spread_from, load_differs, changed }
 }

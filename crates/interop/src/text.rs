@@ -36,11 +36,21 @@ pub fn decode(origin: &str, bytes: &[u8]) -> Result<String, ImportError> {
 #[must_use]
 pub(crate) fn of_mail(text: &str) -> Cow<'_, str> {
     // An equals sign is not written as one then, and results have many.
-    let is_encoded = text.contains("=3D") && (text.contains("=\n") || text.contains("=\r\n"));
-    match is_encoded {
+    let has_soft_ends = text.contains("=\n") || text.contains("=\r\n");
+    match text.contains("=3D") && (has_soft_ends || all_are_numbers(text)) {
         true => Cow::Owned(unquoted(&printable(text)).into_owned()),
         false => unquoted(text),
     }
+}
+
+/// Whether each equals sign is one that is written by its number: a text whose lines are all short.
+fn all_are_numbers(text: &str) -> bool {
+    let is_number = |after: &str| {
+        after
+            .get(..2)
+            .is_some_and(|digits| digits.bytes().all(|c| c.is_ascii_digit() || (b'A'..=b'F').contains(&c)))
+    };
+    text.split('=').skip(1).all(is_number)
 }
 
 /// A quoted-printable text: `=3D` is a byte by its number, and a line that ends in `=` goes on with the next.

@@ -105,25 +105,36 @@ pub fn terminal(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns text for a terminal that shows ASCII only: Assay's own signs become others of the same width, and what else
-/// there is stays.
+/// there is stays, above all names, of which the same signs may be parts.
 #[must_use]
 pub fn ascii(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(text.chars().map(ascii_sign).collect()) }
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let (mut out, mut before) = (String::with_capacity(text.len()), None);
+    let mut signs = text.chars().peekable();
+    while let Some(c) = signs.next() {
+        out.push(ascii_sign(before, c, signs.peek().copied()));
+        before = Some(c);
+    }
+    Cow::Owned(out)
 }
 
-fn ascii_sign(c: char) -> char {
+fn ascii_sign(before: Option<char>, c: char, after: Option<char>) -> char {
     // From one level of a bar or of a shade to the next more of the place is black.
     const BARS: [char; 8] = ['_', '.', '-', '=', '+', '*', '%', '#'];
     const SHADES: [char; 3] = ['.', ':', '+'];
+    let is_free = |side: Option<char>| side.is_none_or(char::is_whitespace);
+    let is_unit = before.is_none_or(|c| c.is_whitespace() || c.is_ascii_digit()) && after == Some('s');
     match c {
-        'µ' => 'u',
-        '±' | '…' | '≈' => '~',
-        '–' | '−' => '-',
-        '×' => 'x',
-        '·' => '.',
+        'µ' if is_unit => 'u',
+        '–' if is_free(before) && is_free(after) => '-',
+        '·' if is_free(before) && is_free(after) => '.',
+        '×' if is_free(before) => 'x',
+        '…' if is_free(before) || is_free(after) => '~',
+        '±' | '≈' => '~',
+        '−' => '-',
         '★' => '*',
-        '“' | '”' => '"',
-        '’' => '\'',
         '▁'..='█' => BARS[c as usize - '▁' as usize],
         '░'..='▓' => SHADES[c as usize - '░' as usize],
         other => other,
@@ -147,7 +158,9 @@ mod tests {
 
     #[test]
     fn a_terminal_without_unicode_gets_signs_of_the_same_width() {
-        assert_eq!(ascii("p99 12 µs ±% ▁▄█ ░▒▓█ – “a…”"), "p99 12 us ~% _=# .:+# - \"a~\"");
+        assert_eq!(ascii("p99 12 µs ±% ▁▄█ ░▒▓█ – a… ×2"), "p99 12 us ~% _=# .:+# - a~ x2");
+        let names = "`it’s/µ.dat` nofile–µ a·b µm 3×4 Mo…vie";
+        assert_eq!(ascii(names), names);
         assert_eq!(ascii("größe"), "größe", "a name of somebody else is not touched");
     }
 

@@ -580,7 +580,8 @@ impl Reading {
         let is_level = self.accept(&["level", "levels"]);
         let named = format!("raid{}", self.peek());
         let is_name = named.contains(|c: char| c.is_ascii_digit());
-        if Level::named(&named).is_none() && (is_level || !is_name) {
+        let is_amount = self.words.get(self.next + 1).is_some_and(|unit| bytes_of(unit).is_some());
+        if Level::named(&named).is_none() && (is_level || !is_name) || is_name && is_amount {
             return Ok(());
         }
         self.next += 1;

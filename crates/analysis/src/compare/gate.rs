@@ -125,6 +125,11 @@ fn breaks(gate: &Gate, first: &Cell, cell: &Cell, against: &Against) -> Option<(
     let Some(ratio) = ratio else { return undecided(format!("{title} is not known on both sides")) };
     let is_noise = change.is_some_and(Change::is_none_shown);
     let is_beyond = if gate.change > 0.0 { ratio > 1.0 + gate.change } else { ratio < 1.0 + gate.change };
+    if is_beyond && change == Some(Change::WithinBound) {
+        return undecided(
+            "only a bound of the hardware is known, which does not say what is too slow".to_owned(),
+        );
+    }
     if !is_beyond || is_noise {
         return None;
     }

@@ -16,6 +16,9 @@ pub(super) fn lost(cases: &[StepCase<'_>]) -> Option<String> {
     let name = step_name(case.step);
     Some(match case.step.errors {
         0 => format!("{target} was lost in {name}."),
-        failed => format!("{target} was lost in {name} ({failed} I/Os failed): that test shows no limit."),
+        failed => {
+            let ios = if failed == 1 { "I/O" } else { "I/Os" };
+            format!("{target} was lost in {name} ({failed} {ios} failed): that test shows no limit.")
+        }
     })
 }

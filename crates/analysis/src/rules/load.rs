@@ -20,6 +20,9 @@ const SWEEP_LOWER: &str = "Read its latency as that of an overloaded target; swe
 
 /// A closed loop that has less than this share of its depth in flight waits for something else than the target.
 const BARELY_USED: f64 = 0.5;
+/// Seconds without I/O at the end of a window with failed I/Os after which a target counts as lost: a flush may pause
+/// for shorter.
+const LOST_S: usize = 3;
 
 /// A stall must have cost this many I/Os at the mean rate.
 const MISSED_MIN: f64 = 20.0;
@@ -229,7 +232,7 @@ pub(crate) fn stalled(case: StepCase<'_>) -> Option<Fired> {
 
 /// Whether I/Os failed, and none completed in the last seconds of the window.
 pub(crate) fn failed_to_the_end(case: StepCase<'_>) -> bool {
-    let ends = |(first, seconds): (usize, usize)| first + seconds >= whole_seconds(case);
+    let ends = |(first, seconds): (usize, usize)| seconds >= LOST_S && first + seconds >= whole_seconds(case);
     case.step.errors > 0 && stalled(case).is_some() && longest_silence(case).is_some_and(ends)
 }
 
@@ -296,10 +299,14 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
     let full = job.full.filter(|full| *full >= FULL_MIN);
     evidence.extend(full.map(|full| Evidence::new("depth limit full", full * 100.0, "%")));
     let (says, next) = match full {
-        None if let Some(words) = throttled_words(plan, job) => (
-            format!("{done}: {words}"),
-            "Raise `outstanding`, or add `arrivals` to the pace: an open loop has a depth that is no limit.",
-        ),
+        None if let Some(words) = throttled_words(plan, job)
+            && !(is_barely_used(job) && own_fault(case).is_some()) =>
+        {
+            (
+                format!("{done}: {words}"),
+                "Raise `outstanding`, or add `arrivals` to the pace: an open loop has a depth that is no limit.",
+            )
+        }
         Some(full) if plan.outstanding < OPEN_OUTSTANDING => (
             format!(
                 "{done}: {}, and that limit, not the target, may have set this rate.",
@@ -365,10 +372,15 @@ fn throttled_words(plan: &Job, job: &JobSummary) -> Option<String> {
     let asked = job.outstanding_asked as f64;
     let flown = three_digits(job.outstanding_effective);
     let flown = format!("on average {flown} of the {asked:.0} I/Os that the plan allows were in flight");
-    Some(match job.outstanding_effective < asked * BARELY_USED {
+    Some(match is_barely_used(job) {
         true => format!("{flown}, so what held the load back is not the target."),
         false => format!("{flown}, and that depth, not the target, may have set this rate."),
     })
+}
+
+/// Whether a job had far less in flight than its plan allows.
+fn is_barely_used(job: &JobSummary) -> bool {
+    job.outstanding_effective < job.outstanding_asked as f64 * BARELY_USED
 }
 
 fn limit_words(plan: &Job, full: f64) -> String {

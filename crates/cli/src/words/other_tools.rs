@@ -304,6 +304,10 @@ pub(crate) fn setting(word: &str) -> Option<String> {
     match word.split_once('=').map_or(word, |(name, _)| name) {
         "if" | "of" => return Some("name the file itself: assay run PLAN FILE".to_owned()),
         "count" => return Some("use --size 4GiB for the size of the file".to_owned()),
+        "size" | "filesize" => {
+            let size = word.split_once('=').map_or("4GiB", |(_, size)| size);
+            return Some(format!("use --size {size} for the size of the file"));
+        }
         _ => {}
     }
     let typed = format!("--{word}");

@@ -38,10 +38,12 @@ fn refuse_settings(targets: &[String]) -> anyhow::Result<()> {
     let is_meant = |target: &&String| {
         let name = target.split_once('=').map_or("", |(name, _)| name);
         let is_name = !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphabetic() || b"-_".contains(&c));
-        is_name && !target.contains('/') && !Path::new(target.as_str()).exists()
+        is_name
+            && (!target.contains('/') || ["if", "of"].contains(&name))
+            && !Path::new(target.as_str()).exists()
     };
-    let Some(target) = targets.iter().find(is_meant) else { return Ok(()) };
-    let here = setting(target).unwrap_or_else(|| format!("a field of the plan is set with --set {target}"));
+    let known = targets.iter().filter(is_meant).find_map(|target| Some((target, setting(target)?)));
+    let Some((target, here)) = known else { return Ok(()) };
     bail!("{target} is no target: {here}; a file of that name is ./{target}")
 }
 

@@ -79,6 +79,8 @@ struct Span {
     targets: Vec<String>,
     /// Whether the text says what the load is.
     is_described: bool,
+    /// Whether the text says which share are reads.
+    is_mix_known: bool,
 }
 
 /// Reads the XML of results.
@@ -183,6 +185,7 @@ fn blank(index: usize) -> Span {
         cpu_busy: None,
         targets: Vec::new(),
         is_described: true,
+        is_mix_known: false,
     }
 }
 
@@ -309,8 +312,8 @@ pub fn import_text(origin: &str, text: &str) -> Result<ImportedResult, ImportErr
 fn told_apart(mut span: Span) -> Span {
     let has_none = span.read.count + span.write.count == 0;
     match span.mix.read {
-        read if has_none && span.is_described && read >= 100.0 => span.read = std::mem::take(&mut span.total),
-        read if has_none && span.is_described && read <= 0.0 => span.write = std::mem::take(&mut span.total),
+        read if has_none && span.is_mix_known && read >= 100.0 => span.read = std::mem::take(&mut span.total),
+        read if has_none && span.is_mix_known && read <= 0.0 => span.write = std::mem::take(&mut span.total),
         _ => {}
     }
     span
@@ -435,6 +438,7 @@ impl TextReader {
             load.mix.align = load.mix.size;
         }
         if line.starts_with("performing ") {
+            load.is_mix_known = true;
             load.mix.read = match line {
                 _ if line.contains("mix test") => {
                     line.split("read/write ratio:").nth(1).or(line.split('(').nth(1)).map_or(50.0, |text| {

@@ -138,7 +138,9 @@ impl Run {
     fn row(mut self, is_estimated: &mut bool) -> Option<Plain> {
         if self.is_new && self.seconds == 0.0 {
             let each = self.sum.map(|sum| sum / f64::from(self.threads.max(1)));
-            self.seconds = self.asked.or(each).filter(|time| *time > 0.0).unwrap_or(DEFAULT_SECONDS);
+            // A run that ends after a number of events is shorter than the time that it may take.
+            let ended = each.filter(|each| self.asked.is_none_or(|asked| *each < 0.9 * asked));
+            self.seconds = ended.or(self.asked).filter(|time| *time > 0.0).unwrap_or(DEFAULT_SECONDS);
             *is_estimated = true;
         }
         let side = |way: usize| {

@@ -6,7 +6,9 @@ use std::time::Instant;
 use super::core::Core;
 use crate::config::Fence;
 use crate::events::{EventKind, FencedBy};
-use crate::multipath::{FenceGroup, Path, Purpose, RESET_PAUSE_MAX, RESET_PAUSE_MIN, Reset, State, Step};
+use crate::multipath::{
+    FenceGroup, Path, Phase, Purpose, RESET_PAUSE_MAX, RESET_PAUSE_MIN, Reset, State, Step,
+};
 use crate::slots::CommandState;
 
 /// Response to a task management request: the target does not support the function (RFC 7143 §11.6.1).
@@ -118,10 +120,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     pub(super) fn reset_instead(&mut self, at: usize, now: Instant) {
         let path = &self.paths[at];
         // A path that has logged in and still has fenced writes came back in another portal group.
-        let is_elsewhere = matches!(path.state, State::Online(_));
+        let is_elsewhere =
+            matches!(&path.state, State::Online(c) if !matches!(c.phase, Phase::Leaving { .. }));
         let is_needed = path.fenced_count > 0 && (path.attempts > 0 || is_elsewhere);
         // A path that is up opens no connection that would end the old session elsewhere.
-        let is_ended_elsewhere = !path.is_serving() && self.fence_through(at).is_some();
+        let is_ended_elsewhere = !is_elsewhere && self.fence_through(at).is_some();
         if self.config.fence != Fence::ReinstatementOrReset || !is_needed || is_ended_elsewhere {
             return;
         }

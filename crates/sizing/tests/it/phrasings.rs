@@ -222,6 +222,8 @@ const FRESH: &[(&str, &str)] = &[
     ("what raid for 40 virtual machines, 25 iops each, 70% reads, 15k disks", "i1000 r70 c15k"),
     ("which RAID for 2000 IOPS?", "i2000"),
     ("raid 7, 2000 iops", "!raid7"),
+    ("what raid 10 TB 2000 iops", "i2000 d10TB"),
+    ("raid 10 2000 iops 8k", "i2000 s8KiB l10"),
     ("Exchange, 2000 mailboxes, 0.15 iops per mailbox", "i300"),
     ("mysql 5,000 writes/s durable", "!sizing takes a write as done when the array says so"),
     ("I need 50k iops, 4k random reads, 10TB usable", "i50000 r100 n100 s4KiB d10TB"),
