@@ -577,14 +577,16 @@ impl Reading {
 
     /// `RAID 6`, `RAID level 6`; `which RAID level` leaves it open.
     fn raid(&mut self) -> Result<(), QuestionError> {
+        let is_asked = self.next > 1 && ["what", "which"].contains(&self.words[self.next - 2].as_str());
         let is_level = self.accept(&["level", "levels"]);
         let named = format!("raid{}", self.peek());
-        let is_name = named.contains(|c: char| c.is_ascii_digit());
+        let is_name = named.contains(|c: char| c.is_ascii_digit()) || Level::named(&named).is_some();
         let is_amount = self.words.get(self.next + 1).is_some_and(|unit| bytes_of(unit).is_some());
-        if Level::named(&named).is_none() && (is_level || !is_name) || is_name && is_amount {
-            return Ok(());
+        match is_level || is_asked {
+            true if !is_name || is_amount => return Ok(()),
+            false if !is_name => return refuse("`raid`: say which level, as in RAID10".to_owned()),
+            _ => self.next += 1,
         }
-        self.next += 1;
         self.level(&named)
     }
 
@@ -618,9 +620,8 @@ impl Reading {
     /// Refuses `100 VMs, 500 GB per host`, which says nothing of a VM.
     fn each_is_of_what_is_counted(&self) -> Result<(), QuestionError> {
         let (Some(sessions), Some(counted)) = (self.sessions, &self.session_word) else { return Ok(()) };
-        let Some(other) = self.each_of.iter().find(|each| one_of(each) != one_of(counted)) else {
-            return Ok(());
-        };
+        let other = self.each_of.iter().find(|each| one_of(each) != one_of(counted));
+        let Some(other) = other else { return Ok(()) };
         let of = self.session_name();
         refuse(format!(
             "{sessions} {of}, and an amount of each {}: say what each of the {of} has, as in \
