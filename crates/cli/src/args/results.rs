@@ -109,7 +109,8 @@ pub(crate) struct RunsArgs {
     /// List only runs that started since then: a day (2026-11-21, UTC), `today`, or a time ago (2h, 7d).
     #[arg(long, value_name = "WHEN", value_parser = since)]
     pub(crate) since: Option<Since>,
-    /// List at most this many; without it, a terminal has those that fit it, another text the newest 1,000, and JSON and CSV have all.
+    /// List at most this many; without it, a terminal has those that fit it, another text the newest 1,000, and JSON
+    /// and CSV have all.
     #[arg(short = 'n', long, value_name = "COUNT")]
     pub(crate) limit: Option<usize>,
     /// Also write the list here, by its ending: .csv, .md, .bbcode, .json or .txt.

@@ -406,7 +406,7 @@ impl TextReader {
         let mut span = Span { mix: load.mix.clone(), ..blank(self.spans.len()) };
         (span.threads, span.outstanding) = (load.threads, load.outstanding);
         span.targets.clone_from(&load.targets);
-        span.is_described = load.is_described;
+        (span.is_described, span.is_mix_known) = (load.is_described, load.is_mix_known);
         if span.is_described {
             span.name = named(&span.mix, span.threads, span.outstanding);
         }

@@ -160,8 +160,10 @@ fn what_fio_prints_is_read_out_of_an_encoded_mail() {
         .collect();
     assert_eq!(read(&mail), (119_750_623, Some(179_674_120.0), 64));
     assert_eq!(read(&mail.replace('\n', "\r\n")), read(plain));
-    // In a text that is none of those nothing is decoded.
-    assert_eq!(crate::text::of_mail("a=3D b=3D\n"), "a=3D b=3D\n");
+    // Short lines have no soft ends; in a text with an equals sign of its own nothing is decoded.
+    let short = plain.replace('=', "=3D");
+    assert_eq!(read(&short), read(plain));
+    assert_eq!(crate::text::of_mail("a=3D b=7g\n"), "a=3D b=7g\n");
 }
 
 #[test]
