@@ -401,7 +401,6 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
 mod tests {
     use super::*;
 
-    /// A server with a full disk disables JetStream: the loads go on. Only a stream that is not there ends them.
     /// "error creating store for stream" said nothing of the disk that was missing.
     #[test]
     fn a_server_without_a_place_for_a_stream_is_told_what_to_look_at() {
@@ -418,6 +417,7 @@ mod tests {
         assert!(!is_no_store(CreateStreamErrorKind::TimedOut));
     }
 
+    /// A server with a full disk disables JetStream: the loads go on. Only a stream that is not there ends them.
     #[test]
     fn only_a_stream_that_the_server_does_not_know_is_gone() {
         let says = |code: u64| {

@@ -1,6 +1,7 @@
 //! Whether a device holds anything: some of its blocks are read, at places spread over the span.
 
 use std::fs::File;
+use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt as _;
 use std::time::{Duration, Instant};
 
@@ -51,8 +52,9 @@ pub(crate) fn zeros(file: &File, span_bytes: u64, seed: u64) -> Option<Zeros> {
             break;
         }
     }
-    // A write around the page cache waits for what is in it: those to these blocks would come out of their order.
-    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
+    // A write around the page cache waits for what is in it: those to these blocks would come out of their order. What
+    // lies beyond the span is somebody else's.
+    let _ = rustix::fs::fadvise(file, 0, NonZeroU64::new(span_bytes), rustix::fs::Advice::DontNeed);
     (seen.read >= BLOCKS_MIN).then_some(seen)
 }
 

@@ -18,7 +18,7 @@ const FULL_MIN: f64 = 0.01;
 const SWEEP_LOWER: &str = "Read its latency as that of an overloaded target; sweep lower rates to find the highest one \
                            it sustains.";
 
-/// A closed loop that has less than this share of its depth in flight waits for something else than the target.
+/// A closed loop that has less than this share of its depth in flight is not held back by that depth alone.
 const BARELY_USED: f64 = 0.5;
 /// Seconds without I/O at the end of a window with failed I/Os after which a target counts as lost: a flush may pause
 /// for shorter.
@@ -302,10 +302,12 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
         None if let Some(words) = throttled_words(plan, job)
             && !(is_barely_used(job) && own_fault(case).is_some()) =>
         {
-            (
-                format!("{done}: {words}"),
-                "Raise `outstanding`, or add `arrivals` to the pace: an open loop has a depth that is no limit.",
-            )
+            let next = if is_barely_used(job) {
+                "See which target or worker fell behind (--explain), and whether this host was busy then."
+            } else {
+                "Raise `outstanding`, or add `arrivals` to the pace: an open loop has a depth that is no limit."
+            };
+            (format!("{done}: {words}"), next)
         }
         Some(full) if plan.outstanding < OPEN_OUTSTANDING => (
             format!(
@@ -373,7 +375,8 @@ fn throttled_words(plan: &Job, job: &JobSummary) -> Option<String> {
     let flown = three_digits(job.outstanding_effective);
     let flown = format!("on average {flown} of the {asked:.0} I/Os that the plan allows were in flight");
     Some(match is_barely_used(job) {
-        true => format!("{flown}, so what held the load back is not the target."),
+        // One slow target among several keeps its own workers busy, and the others rest.
+        true => format!("{flown}, so that depth alone did not set this rate; what did is not known."),
         false => format!("{flown}, and that depth, not the target, may have set this rate."),
     })
 }
