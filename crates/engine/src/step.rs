@@ -105,13 +105,18 @@ pub(crate) fn run_step<T: Target>(
                 let (ticket, ready, pool) = (Ticket::new(&control), ready.clone(), pool.clone());
                 let (control, flow, pulse) = (&control, &flow, &control.pulses[running.len()]);
                 let (ended, end) = channel();
-                let thread = scope.spawn(move || {
+                let refused = ready.clone();
+                let thread = std::thread::Builder::new().spawn_scoped(scope, move || {
                     let bound = bind(cpu);
                     let seat = Seat { context, control, flow, pulse, job_index, worker };
                     // The coordinator waits for this message to the end.
                     let _ = ended.send((bound, work(&seat, opener, &pool, tally, ticket, ready)));
                 });
-                running.push(Running { job: job_index, worker, thread, end, drain });
+                match thread {
+                    Ok(thread) => running.push(Running { job: job_index, worker, thread, end, drain }),
+                    // Its ticket is gone with it. The coordinator takes this for the answer of a worker.
+                    Err(source) => drop(refused.send(Err(OpenError::Thread(source)))),
+                }
             }
         }
         drop(ready);

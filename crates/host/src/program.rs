@@ -29,14 +29,19 @@ pub(crate) fn answer(mut command: Command, within: Duration) -> Result<Answer, S
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("{name} cannot be started: {error}"))?;
     // Both pipes are drained during the wait, or a long answer would block the program.
-    let (out, err) = (drain(child.stdout.take()), drain(child.stderr.take()));
+    let drained = drain(child.stdout.take()).and_then(|out| Ok((out, drain(child.stderr.take())?)));
+    let (out, err) = drained.map_err(|error| {
+        // Nobody reads what it says: it need not say more.
+        let _ = child.kill().and_then(|()| child.wait());
+        format!("no thread can be started to read what {name} says: {error}")
+    })?;
     let succeeded = wait(&mut child, within).map_err(|error| error.to_string())?;
     let text = |reader: JoinHandle<String>| reader.join().unwrap_or_default();
     Ok(Answer { succeeded, out: text(out), err: text(err) })
 }
 
-fn drain(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
-    thread::spawn(move || {
+fn drain(pipe: Option<impl Read + Send + 'static>) -> io::Result<JoinHandle<String>> {
+    thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         // Output read before an error is still parsed: a truncated answer is invalid JSON, and refuses writing.
         let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));

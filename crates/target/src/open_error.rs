@@ -130,8 +130,11 @@ pub enum OpenError {
          on)"
     )]
     MixedKinds(String),
-    /// A helper thread could not be started.
-    #[error("cannot start a thread for the psync engine: {0}; lower `outstanding` or `workers`")]
+    /// A worker, or a helper of one, could not be started.
+    #[error(
+        "cannot start a thread: {0}; lower `workers` or `outstanding`, or raise the limit (ulimit -u, pids.max of the \
+         control group)"
+    )]
     Thread(#[source] io::Error),
 }
 

@@ -185,9 +185,13 @@ fn all_understood(paths: &[&Path]) -> Vec<anyhow::Result<Import>> {
         }
     };
     let mut all: Vec<(usize, anyhow::Result<Import>)> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..cpus.min(paths.len())).map(|_| scope.spawn(read_some)).collect();
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, read_some).ok();
+        // This thread reads as well: it may be the only one that this user may have (ulimit -u, pids.max).
+        let threads: Vec<_> = (1..cpus.min(paths.len())).filter_map(start).collect();
+        let own = read_some();
         let read = threads.into_iter().map(|thread| thread.join());
-        read.flat_map(|read| read.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        let read = read.flat_map(|read| read.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        own.into_iter().chain(read).collect()
     });
     all.sort_by_key(|(index, _)| *index);
     all.into_iter().map(|(_, import)| import).collect()

@@ -1,7 +1,10 @@
 //! Every exit code has one meaning: 0 done, 1 begun and something failed, 2 refused, 130 stopped.
 
 use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
+
+use assay_testkit::need;
 
 use crate::loop_device::LoopDevice;
 use crate::story::{BAD_INPUT, DONE, ERRORS, INTERRUPTED, Story, printed, rules, run};
@@ -81,6 +84,23 @@ fn a_limit_on_the_address_space_is_an_error_before_anything_is_done() {
     command.current_dir(story.path("")).stdin(Stdio::null());
     printed(command.output().unwrap()).ends(BAD_INPUT).says(&["292968 KiB", "ulimit -v", "raise the limit"]);
     assert!(!std::path::Path::new(&story.path("t.dat")).exists());
+}
+
+/// A limit on processes (`ulimit -u`, `pids.max`) was a panic as the workers started.
+#[test]
+fn a_limit_on_threads_is_an_error() {
+    if !need::root() || !need::programs(&["setpriv"]) {
+        return;
+    }
+    let story = Story::new();
+    std::fs::set_permissions(story.path(""), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let original = story.command(&["run", "vmware", "null:", "--set", "workers=40", "--set", "run=100ms"]);
+    let mut command = std::process::Command::new("prlimit");
+    command.args(["--nproc=16", "setpriv", "--reuid", "54399", "--regid", "54399", "--clear-groups"]);
+    command.arg(original.get_program()).args(original.get_args());
+    command.envs(original.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    command.current_dir(story.path("")).stdin(Stdio::null());
+    printed(command.output().unwrap()).ends(ERRORS).says(&["cannot start a thread", "ulimit -u", "pids.max"]);
 }
 
 /// A fill that failed after 33 writes exited with the code that says that nothing was touched.

@@ -14,6 +14,7 @@ mod shaper;
 mod tcp;
 
 use std::net::{IpAddr, SocketAddr};
+use std::thread::{self, ScopedJoinHandle};
 
 use assay_record::{FrameFacts, FrameProbe, InterfaceFacts, NetPathFacts, RouteFacts};
 
@@ -61,10 +62,15 @@ impl NetProbe {
                 new.push(way);
             }
         }
-        let looked: Vec<(EchoRoute, NetPathFacts)> = std::thread::scope(|scope| {
-            let looks: Vec<_> =
-                new.iter().map(|way| scope.spawn(|| ((*way).clone(), net_path(way)))).collect();
-            looks.into_iter().filter_map(|look| look.join().ok()).collect()
+        let looked: Vec<(EchoRoute, NetPathFacts)> = thread::scope(|scope| {
+            let start = |way| thread::Builder::new().spawn_scoped(scope, move || net_path(way)).ok();
+            let looks: Vec<_> = new.iter().map(|way| (*way, start(way))).collect();
+            // Where no thread can be started (ulimit -u, pids.max), they are examined one after the other.
+            let facts = |(way, look): (&EchoRoute, Option<ScopedJoinHandle<'_, NetPathFacts>>)| {
+                let facts = look.map_or_else(|| Some(net_path(way)), |look| look.join().ok())?;
+                Some((way.clone(), facts))
+            };
+            looks.into_iter().filter_map(facts).collect()
         });
         self.0.extend(looked);
         let facts = |way: &Option<EchoRoute>| way.as_ref().and_then(|way| self.known(way)).cloned();
