@@ -394,6 +394,15 @@ impl Reader {
         self.rows(&RunFilter::default(), RunSlice::ALL)
     }
 
+    /// Returns the ids of all runs in the order in which they were kept, whatever the clock of the host said: a clock
+    /// that was set back between two runs makes the second one start before the first.
+    pub fn as_kept(&self) -> Result<Vec<String>, StoreError> {
+        let rows = self.database.rows("SELECT run FROM run ORDER BY id", &[]);
+        let rows = rows.map_err(|source| self.read_error(source))?;
+        // An id that is no text any more can be asked for by nobody.
+        Ok(rows.iter().filter_map(|row| row.text(0).ok()).map(str::to_owned).collect())
+    }
+
     /// Returns the id of the run that `name` stands for: an id or a part of it, a label, `last` or `last~N`.
     pub fn find(&self, name: &str) -> Result<String, StoreError> {
         // The usual names need no list of all runs.

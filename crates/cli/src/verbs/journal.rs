@@ -80,7 +80,7 @@ pub(crate) fn journal(args: &JournalArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Runs of one step in a row.
+/// Runs of one step in a row: one after the other, also where the clock of the host was set back meanwhile.
 struct Measured {
     change: String,
     side: Side,
@@ -90,10 +90,12 @@ struct Measured {
 
 fn steps(store: &Store, name: &str) -> anyhow::Result<Vec<Measured>> {
     let mut steps: Vec<Measured> = Vec::new();
-    for row in store.runs()?.into_iter().rev().filter(|row| !row.is_running) {
-        let header = store.header(&row.run)?;
+    let running: Vec<String> =
+        store.runs()?.into_iter().filter(|row| row.is_running).map(|row| row.run).collect();
+    for run in store.as_kept()?.into_iter().filter(|run| !running.contains(run)) {
+        let header = store.header(&run)?;
         let Some(step) = header.setting.journal.clone().filter(|step| step.journal == name) else { continue };
-        let reading = crate::words::stored::read(store, &row.run)?.result_set();
+        let reading = crate::words::stored::read(store, &run)?.result_set();
         match steps.last_mut().filter(|last| last.change == step.change) {
             Some(last) => last.side.readings.push(reading),
             None => {

@@ -89,6 +89,16 @@ fn every_filter_finds_its_runs_the_newest_first() {
 }
 
 /// All runs were read for it, which takes a second of a hundred thousand.
+/// A clock that was set back while a step of a journal was measured made four steps of two: one, two, one, two.
+#[test]
+fn runs_are_in_the_order_in_which_they_were_kept_though_the_clock_was_set_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = three(folder.path());
+    write(&store, &on("261118-dddd", "/srv/t.dat", "bench1", 500), None);
+    assert_eq!(found(&store, &RunFilter::default()), ["cccc", "bbbb", "aaaa", "dddd"]);
+    assert_eq!(store.as_kept().unwrap(), ["261119-aaaa", "261120-bbbb", "261121-cccc", "261118-dddd"]);
+}
+
 #[test]
 fn a_name_is_looked_up_among_the_runs_that_it_may_stand_for() {
     let folder = tempfile::tempdir().unwrap();
