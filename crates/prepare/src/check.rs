@@ -55,7 +55,7 @@ pub enum PathInspectionKind {
 /// Inspects a path without changing anything.
 pub fn inspect_path(path: &Path) -> Result<PathInspection, PrepareError> {
     match file::kind_of(path).map_err(io_error("look at", path))? {
-        PathKind::Missing => Err(PrepareError::Missing { path: text(path) }),
+        PathKind::Missing => Err(absent(path)),
         PathKind::Other(what) => Err(PrepareError::WrongKind { path: text(path), what }),
         PathKind::BlockDevice => inspect_device(path),
         PathKind::File => inspect_file(path),
@@ -113,13 +113,21 @@ fn inspect_file(path: &Path) -> Result<PathInspection, PrepareError> {
     })
 }
 
+/// Says that nothing is at a path: a run creates files, and no devices.
+fn absent(path: &Path) -> PrepareError {
+    match crate::check_new(path) {
+        Err(none @ PrepareError::NoSuchDevice { .. }) => none,
+        _ => PrepareError::Missing { path: text(path) },
+    }
+}
+
 /// Returns the drives below a path, of which nothing is opened or probed: what it takes to describe them.
 ///
 /// # Errors
 /// If the path, or its device, cannot be looked at.
 pub fn path_drives(path: &Path) -> Result<(PathInspectionKind, PathDrives), PrepareError> {
     let kind = match file::kind_of(path).map_err(io_error("look at", path))? {
-        PathKind::Missing => return Err(PrepareError::Missing { path: text(path) }),
+        PathKind::Missing => return Err(absent(path)),
         PathKind::Other(what) => return Err(PrepareError::WrongKind { path: text(path), what }),
         PathKind::BlockDevice => PathInspectionKind::Device,
         PathKind::File => PathInspectionKind::File,

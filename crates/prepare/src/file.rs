@@ -98,9 +98,6 @@ pub(crate) fn inspect(
     check_stamps(context, &path, &state, span_bytes)?;
     let filesystem =
         assay_host::filesystem_of(&directory).map_err(io_error("look at the file system of", &path))?;
-    if state == FileState::New && filesystem.kind == "devtmpfs" {
-        return Err(PrepareError::NoSuchDevice { path: text(&path) });
-    }
     let device = assay_host::device_of(&directory).unwrap_or_default();
     Ok(InspectedFile {
         address: address.to_string(),
@@ -114,6 +111,13 @@ pub(crate) fn inspect(
     })
 }
 
+/// Whether a name is that of a device. In a container no file system of devices is mounted on /dev, but one in memory,
+/// like the one on /dev/shm, in which files may be created.
+fn is_among_devices(path: &Path, directory: &Path) -> bool {
+    (path.starts_with("/dev") && !path.starts_with("/dev/shm"))
+        || assay_host::filesystem_of(directory).is_ok_and(|filesystem| filesystem.kind == "devtmpfs")
+}
+
 /// Says why a file that does not exist cannot be created at its path, where that is known before it is tried.
 ///
 /// # Errors
@@ -124,6 +128,9 @@ pub fn check_new(given: &Path) -> Result<(), PrepareError> {
         _ => given.to_owned(),
     };
     let directory = directory_of(&path);
+    if is_among_devices(&path, &directory) {
+        return Err(PrepareError::NoSuchDevice { path: text(&path) });
+    }
     if !directory.is_dir() {
         return Err(PrepareError::no_directory(given, &path, &directory));
     }

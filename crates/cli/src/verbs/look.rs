@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::bail;
-use assay_prepare::{PrepareError, check_new};
+use assay_prepare::check_new;
 use assay_record::FilesystemFacts;
 use assay_report::text::wrap;
 use assay_spec::suites::suite;
@@ -236,9 +236,6 @@ fn missing(target: &str, path: &Path) -> anyhow::Result<(String, FilesystemFacts
     check_new(path)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let fs = assay_host::filesystem_of(folder)?;
-    if fs.kind == "devtmpfs" {
-        return Err(PrepareError::NoSuchDevice { path: target.to_owned() }.into());
-    }
     let free = Bytes(fs.free_bytes).rounded();
     let says = format!(
         "{target} does not exist; assay run creates it ({} on {}, {free} free).",

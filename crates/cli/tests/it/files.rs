@@ -3,7 +3,9 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
-use crate::story::{DONE, ERRORS, INTERRUPTED, Story, count, is_root, rules, run};
+use assay_testkit::need;
+
+use crate::story::{DONE, ERRORS, INTERRUPTED, Story, count, is_root, printed, rules, run};
 
 const RUN: [&str; 8] = ["run", "vmware", "t.dat", "--size", "1MiB", "--set", "run=100ms", "--json"];
 const READS: [&str; 2] = ["--only", "100%Read"];
@@ -358,7 +360,19 @@ fn a_device_that_does_not_exist_is_not_made_a_file() {
     story
         .assay(&["run", "vmware", "/dev/sdzz", "--size", "1MiB", "--set", "run=100ms"])
         .refused(&["/dev/sdzz: there is no such device"]);
+    // A check said that a run would create a file of that name.
+    story.assay(&["check", "/dev/sdzz"]).refused(&["/dev/sdzz: there is no such device"]);
     assert!(!std::path::Path::new("/dev/sdzz").exists());
+    // In a container /dev lies in memory, and a file was created there.
+    if need::programs(&["unshare"]) {
+        let original = story.command(&["run", "vmware", "/dev/sdzz", "--size", "1MiB", "--cached"]);
+        let mut command = Command::new("unshare");
+        command.args(["-m", "sh", "-c", "mount -t tmpfs none /dev && exec \"$0\" \"$@\""]);
+        command.arg(original.get_program()).args(original.get_args());
+        command.envs(original.get_envs().filter_map(|(key, value)| Some((key, value?))));
+        command.current_dir(story.path(""));
+        printed(command.output().unwrap()).refused(&["/dev/sdzz: there is no such device"]);
+    }
 }
 
 #[test]
