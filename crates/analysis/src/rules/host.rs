@@ -19,6 +19,9 @@ const BUSY_MAX: f64 = 0.95;
 /// CPUs busier than this, with others using more than that of them, make I/Os wait for a CPU.
 const HOST_BUSY_MAX: f64 = 0.85;
 const OTHERS_MAX: f64 = 0.3;
+/// Windows shorter than this have no CPU times of their own: the kernel counts those of the CPUs in ticks of up to
+/// 10 ms, and the step is looked at as seldom.
+const CPU_WINDOW_MIN_S: f64 = 0.1;
 /// CPUs per worker from which a worker counts as never waiting.
 const CPU_PER_WORKER: f64 = 0.9;
 /// A rate above this share of the generator limit is near it.
@@ -130,11 +133,7 @@ pub(crate) fn no_cpu_left(case: StepCase<'_>) -> Option<Fired> {
     let cpus = f64::from(case.run.header.host.cpus.max(1));
     let workers: u32 = case.plan.jobs.iter().map(|j| j.workers).sum();
     let workers = f64::from(workers).min(cpus);
-    // A step that was killed is judged over what its samples cover.
-    let seconds = if case.step.reason.is_some() { case.step.whole_seconds } else { case.step.host.seconds };
-    if seconds <= 0.0 || workers == 0.0 {
-        return None;
-    }
+    let seconds = cpu_seconds(case).filter(|_| workers > 0.0)?;
     let per_worker = used.tester_ns as f64 / 1e9 / seconds / workers;
     if used.host_busy_max <= BUSY_MAX || per_worker < CPU_PER_WORKER {
         return None;
@@ -158,11 +157,8 @@ pub(crate) fn no_cpu_left(case: StepCase<'_>) -> Option<Fired> {
 /// Other programs took the CPUs: I/Os waited for one.
 pub(crate) fn busy_host(case: StepCase<'_>) -> Option<Fired> {
     let used = case.step.cpu.used?;
-    let seconds = if case.step.reason.is_some() { case.step.whole_seconds } else { case.step.host.seconds };
     let cpus = f64::from(case.run.header.host.cpus_online);
-    if seconds <= 0.0 || cpus == 0.0 {
-        return None;
-    }
+    let seconds = cpu_seconds(case).filter(|_| cpus > 0.0)?;
     let tester = used.tester_ns as f64 / 1e9 / seconds / cpus;
     let others = used.host_busy - tester;
     if used.host_busy <= HOST_BUSY_MAX || others <= OTHERS_MAX {
@@ -221,7 +217,13 @@ pub(crate) fn null_share(case: StepCase<'_>) -> Option<f64> {
 pub(crate) fn busy_per_worker(case: StepCase<'_>) -> Option<f64> {
     let used = case.step.cpu.used?;
     let workers: u32 = case.plan.jobs.iter().map(|j| j.workers).sum();
-    // A step that was killed is judged over what its samples cover.
+    let seconds = cpu_seconds(case).filter(|_| workers > 0)?;
+    Some(used.tester_ns as f64 / 1e9 / seconds / f64::from(workers))
+}
+
+/// The time that CPU times belong to, s; `None` where it is too short for them. A step that was killed is judged over
+/// what its samples cover.
+fn cpu_seconds(case: StepCase<'_>) -> Option<f64> {
     let seconds = if case.step.reason.is_some() { case.step.whole_seconds } else { case.step.host.seconds };
-    (seconds > 0.0 && workers > 0).then(|| used.tester_ns as f64 / 1e9 / seconds / f64::from(workers))
+    (seconds >= CPU_WINDOW_MIN_S).then_some(seconds)
 }

@@ -208,11 +208,13 @@ pub(crate) fn stalled(case: StepCase<'_>) -> Option<Fired> {
         return None;
     }
     let (from, to) = (first, first + seconds);
-    let outcome = if lasts {
+    // An I/O that took as long as the silence is one of those that waited: it was seen to its end.
+    let outcome = if lasts && slowest_s < seconds as f64 {
         "it had not ended with the window: the rates include it, the latencies lack the I/Os that waited"
             .to_owned()
     } else {
-        format!("the slowest I/O took {slowest_s:.1} s. Rates and means include the stall")
+        let end = if lasts { "it had not ended with the window, and " } else { "" };
+        format!("{end}the slowest I/O took {slowest_s:.1} s. Rates and means include the stall")
     };
     Some(Fired {
         severity: Severity::Warning,

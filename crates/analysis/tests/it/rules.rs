@@ -342,6 +342,13 @@ fn a_tester_that_never_waits_on_a_full_cpu_is_the_limit() {
     assert!(set(0.96, 0.9));
     assert!(!set(0.95, 0.9));
     assert!(!set(0.96, 0.89));
+    // One read of 2 ms "used 12.51 CPUs per worker": what the step took was divided by what the read took.
+    assert!(!fires("tester-bound", |_, s| {
+        let step = &mut s.steps[0];
+        (step.whole_seconds, step.host.seconds) = (0.002, 0.002);
+        let cpu = used(s);
+        (cpu.host_busy_max, cpu.tester_ns) = (1.0, 25_000_000);
+    }));
     // Against the null target the tester is what is measured.
     assert!(!fires("tester-bound", |h, s| {
         h.targets[0].member.kind = MemberKind::Null;
@@ -552,6 +559,9 @@ fn seconds_without_io_are_a_stall_where_an_io_took_as_long() {
     let at_end = set(&[900.0, 880.0, 0.0, 0.0], 40_000_000).unwrap();
     assert!(at_end.says.contains("from second 2 to second 4 of the measured window"), "{}", at_end.says);
     assert!(at_end.says.ends_with("the latencies lack the I/Os that waited."), "{}", at_end.says);
+    // A disk that was suspended until after the end: the table showed a longest latency of 5.3 s beside that sentence.
+    let seen = set(&[900.0, 880.0, 0.0, 0.0], 5_300_000_000).unwrap();
+    assert!(seen.says.ends_with("took 5.3 s. Rates and means include the stall."), "{}", seen.says);
     assert!(set(&[900.0, 880.0, 90.0, 910.0], 3_400_000_000).is_none(), "slow is not still");
     assert!(set(&[1.0, 0.0, 1.0, 1.0, 0.0, 1.0], 1_300_000_000).is_none(), "large I/Os, one a second");
 }
