@@ -110,7 +110,7 @@ pub(crate) fn diagnosis(hypotheses: &[&'static Hypothesis], setting: &Setting, s
             misfit,
         }
     });
-    let changed = changed(seen);
+    let changed = changed(setting, seen);
     Diagnosis {
         says: match first_listed_of_open(&odds) {
             Some(nearest) => open_sentence(setting, seen, &odds, nearest),
@@ -408,8 +408,8 @@ fn disks_at_work(setting: &Setting, observations: &[Observation], first: Option<
     format!("The rate is that of {disks}, by the latency of one I/O at a time ({} ms).", number(ms))
 }
 
-fn changed(seen: &Observed) -> String {
-    let texts = [load_changed(seen), host_disturbed(seen)];
+fn changed(setting: &Setting, seen: &Observed) -> String {
+    let texts = [load_changed(seen), host_disturbed(setting, seen)];
     texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
@@ -428,16 +428,25 @@ fn load_changed(seen: &Observed) -> String {
 }
 
 /// What the hypervisor took of this host is no property of the target.
-fn host_disturbed(seen: &Observed) -> String {
+fn host_disturbed(setting: &Setting, seen: &Observed) -> String {
     let disturbed: Vec<f64> = seen.made.iter().filter(|m| m.is_disturbed()).map(|m| m.stolen).collect();
     let most = disturbed.iter().copied().fold(0.0, f64::max);
     if disturbed.is_empty() {
         return String::new();
     }
+    // A tester that did not run is as disturbed, whoever took the time.
+    let (how, mend) = if most * 100.0 >= 0.5 {
+        let how = format!("The hypervisor took up to {:.0} % of this host's CPU time", most * 100.0);
+        (how, "Diagnose again when the machine under this one is less busy.")
+    } else if setting.has_cpu_quota {
+        let how = "A limit on the CPU time of Assay's control group (cpu.max) stopped Assay".to_owned();
+        (how, "Lift the limit, and diagnose again.")
+    } else {
+        let how = "Assay did not run for part of the time".to_owned();
+        (how, "Diagnose again when this host, and the machine under it, are less busy.")
+    };
     format!(
-        "The hypervisor took up to {:.0} % of this host's CPU time during {} of {} experiments, whose \
-         intervals are wider for that. Diagnose again when the machine under this one is less busy.",
-        most * 100.0,
+        "{how} during {} of {} experiments, whose intervals are wider for that. {mend}",
         disturbed.len(),
         seen.made.len(),
     )

@@ -280,6 +280,14 @@ fn what_the_hypervisor_takes_is_no_neighbour_and_no_cache() {
     let diagnosis = says::diagnosis(&ALL, &setting, &seen);
     assert_eq!(diagnosis.odds[0].cause, Cause::FewOutstanding, "{:?}", &diagnosis.odds[..4]);
     assert!(diagnosis.changed.starts_with("The hypervisor took up to 47 %"), "{}", diagnosis.changed);
+    // A tester that was paused without any stolen time: "took up to 0 %", it said.
+    let mut paused = disturbed(&made);
+    paused.made.iter_mut().for_each(|one| one.stolen = 0.0);
+    let changed = says::diagnosis(&ALL, &setting, &paused).changed;
+    assert!(changed.starts_with("Assay did not run for part of the time during 6 of 9"), "{changed}");
+    let limited = Setting { has_cpu_quota: true, ..setting.clone() };
+    let changed = says::diagnosis(&ALL, &limited, &paused).changed;
+    assert!(changed.contains("(cpu.max) stopped Assay during 6 of 9"), "{changed}");
     // The same rates without anybody who took CPU time are a target that changes.
     let calm = made.map(|(experiment, iops, _)| (experiment, iops, 0.0));
     let diagnosis = says::diagnosis(&ALL, &setting, &disturbed(&calm));
