@@ -9,6 +9,11 @@ use crate::flights::{Flight, Role};
 
 /// "Operation not permitted".
 const EPERM: i32 = 1;
+/// "No such device or address", and "No such device".
+const ENXIO: i32 = 6;
+const ENODEV: i32 = 19;
+/// "Stale file handle".
+const ESTALE: i32 = 116;
 
 /// Failed I/Os and wrong data of one worker.
 pub(crate) struct Trouble {
@@ -68,6 +73,12 @@ impl Trouble {
 /// What the system says of a failed I/O, and what it means where that is not plain.
 fn sentence(errno: i32, kind: OpKind, member: &str) -> String {
     let says = io::Error::from_raw_os_error(errno).to_string();
+    if matches!(errno, ENODEV | ENXIO) && member.starts_with("/dev/") {
+        return format!("{says}: the device is gone, it was removed from this host");
+    }
+    if errno == ESTALE {
+        return format!("{says}: the server has this file no longer, or another one in its place");
+    }
     let is_refused_write = errno == EPERM && kind != OpKind::Read && !member.contains("://");
     match (is_refused_write, member.starts_with("/dev/")) {
         (false, _) => says,
@@ -92,5 +103,8 @@ mod tests {
         assert!(sentence(EPERM, OpKind::Write, "/srv/t.dat").contains("lsattr"));
         assert!(!is_explained(EPERM, OpKind::Write, "nfs://nas/v/t.dat"));
         assert!(!is_explained(5, OpKind::Write, "/dev/sdb"));
+        assert!(sentence(ESTALE, OpKind::Read, "/mnt/t.dat").contains("the server has this file no longer"));
+        // "No such device" was all that was said of a disk that was removed during the run.
+        assert!(sentence(ENODEV, OpKind::Read, "/dev/sdb").contains("the device is gone"));
     }
 }
