@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
 use assay_prepare::{PathInspection, PathInspectionKind as Kind};
-use assay_record::{DeviceFacts, HostNote};
+use assay_record::{DeviceFacts, FilesystemFacts, HostNote};
 use assay_report::text::Detail;
 use assay_spec::units::Bytes;
 use assay_spec::{Address, NfsAddress, without_secret};
@@ -168,6 +168,14 @@ fn of_device(device: &DeviceFacts, detail: Detail, line: &mut impl FnMut(&str, S
     }
 }
 
+/// A mounted file system: which server holds it, too, as that is what is measured.
+fn mounted(fs: &FilesystemFacts, detail: Detail) -> String {
+    let source =
+        if FilesystemFacts::is_of_a_server(&fs.kind) { format!(" of {}", fs.source) } else { String::new() };
+    let options = if detail == Detail::Full { format!(", {}", fs.options) } else { String::new() };
+    format!("{}{source} on {}{options}", fs.kind, fs.mount_point)
+}
+
 fn as_text(target: &str, checked: &PathInspection, host: &[HostNote], detail: Detail) -> String {
     let mut text = format!("{target} ({})\n", kind_words(checked.kind));
     let mut line = |name: &str, value: String| text.push_str(&text::line(name, &value));
@@ -175,8 +183,7 @@ fn as_text(target: &str, checked: &PathInspection, host: &[HostNote], detail: De
         line("size", Bytes(checked.size_bytes).rounded());
     }
     if let Some(fs) = &checked.filesystem {
-        let options = if detail == Detail::Full { format!(", {}", fs.options) } else { String::new() };
-        line("file system", format!("{} on {}{options}", fs.kind, fs.mount_point));
+        line("file system", mounted(fs, detail));
         line("free", format!("{} of {}", Bytes(fs.free_bytes).rounded(), Bytes(fs.size_bytes).rounded()));
         notes(&fs.notes, detail).into_iter().for_each(|note| line("note", note));
     }
@@ -226,4 +233,23 @@ fn as_text(target: &str, checked: &PathInspection, host: &[HostNote], detail: De
         line("cannot write", hold.clone());
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file on an NFS mount said "nfs4 on /mnt/nas", and not which server was going to be measured.
+    #[test]
+    fn the_server_of_a_mount_is_named() {
+        let says = |kind: &str, source: &str| {
+            let [kind, source, mount_point] = [kind, source, "/mnt"].map(str::to_owned);
+            mounted(
+                &FilesystemFacts { kind, source, mount_point, ..FilesystemFacts::default() },
+                Detail::Brief,
+            )
+        };
+        assert_eq!(says("nfs4", "nas:/vol1"), "nfs4 of nas:/vol1 on /mnt");
+        assert_eq!(says("ext4", "/dev/sda1"), "ext4 on /mnt");
+    }
 }

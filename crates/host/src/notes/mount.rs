@@ -18,6 +18,9 @@ const COSTLY: [(&str, &str, &str); 8] = [
     ("wsync", "every change of a directory waits until it is durable", "async"),
 ];
 
+/// Options by which a client of NFS gives up.
+const SOFT: [&str; 2] = ["soft", "softerr"];
+
 /// Where the options of all mounts stand.
 const FILE: &str = "/proc/self/mountinfo";
 
@@ -33,6 +36,17 @@ pub(crate) fn of_mount(mounted: &FilesystemFacts) -> Vec<HostNote> {
         };
         of(NoteKind::MountOptions, option, format!("{at} is mounted with `{option}`: {does}"), remount)
     });
+    // SMB has an option of that name, too, by default and with another meaning.
+    let soft = (["nfs", "nfs4"].contains(&mounted.kind.as_str()))
+        .then(|| SOFT.into_iter().find(|option| has(option)))
+        .flatten()
+        .map(|option| {
+            let says = format!(
+                "{at} is mounted with `{option}`: an I/O that the server does not answer in time fails, and a write \
+                 that was given up may still arrive, after a newer one"
+            );
+            of(NoteKind::MountOptions, option, says, "Mount it with hard instead.".to_owned())
+        });
     let fuse = (mounted.kind == "fuse" || mounted.kind == "fuseblk" || mounted.kind.starts_with("fuse.")).then(|| {
         let says = format!(
             "{at} is a file system in user space ({}): each I/O passes through another process of this host",
@@ -41,7 +55,7 @@ pub(crate) fn of_mount(mounted: &FilesystemFacts) -> Vec<HostNote> {
         let mend = "Test the storage below it, or mount it with a file system of the kernel.".to_owned();
         of(NoteKind::Fuse, &mounted.kind, says, mend)
     });
-    options.chain(fuse).collect()
+    options.chain(soft).chain(fuse).collect()
 }
 
 fn of(kind: NoteKind, value: &str, says: String, mend: String) -> HostNote {

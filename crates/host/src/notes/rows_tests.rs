@@ -329,5 +329,13 @@ fn costly_mount_options_and_file_systems_in_user_space_are_shown() {
         "/srv is a file system in user space (fuse.sshfs): each I/O passes through another process of this host",
         "Test the storage below it",
     );
+    one(
+        of("nfs4", "rw,vers=4.2,soft,timeo=10"),
+        NoteKind::MountOptions,
+        "/srv is mounted with `soft`: an I/O that the server does not answer in time fails, and a write that was given \
+         up may still arrive, after a newer one",
+        "Mount it with hard instead",
+    );
+    assert_eq!(of("cifs", "rw,soft"), []);
     assert_eq!(of("xfs", "rw,relatime,attr2"), []);
 }
