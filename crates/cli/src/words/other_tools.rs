@@ -2,7 +2,10 @@
 
 use assay_spec::field_called;
 use assay_spec::units::Bytes;
+use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::args::Cli;
 
 /// What is typed elsewhere, and what is typed here.
 type Called = (&'static [&'static str], &'static str);
@@ -296,7 +299,21 @@ fn option(typed: &str, all: &[String]) -> Option<String> {
     let (_, here) = OPTIONS
         .iter()
         .find(|(words, _)| words.contains(&name) || words.contains(&name.replace('_', "-").as_str()))?;
-    Some(format!("there is no option {typed}; {here}"))
+    match all.first().filter(|_| here.starts_with("use --overwrite")) {
+        Some(verb) if !overwrites(verb) => {
+            Some(format!("there is no option {typed}; leave it out: assay {verb} asks nothing"))
+        }
+        _ => Some(format!("there is no option {typed}; {here}")),
+    }
+}
+
+/// Whether a verb writes to targets; what is no verb does, as far as is known.
+fn overwrites(verb: &str) -> bool {
+    let all = Cli::command();
+    let command = all.find_subcommand(verb);
+    command.is_none_or(|command| {
+        command.get_arguments().any(|argument| argument.get_long() == Some("overwrite"))
+    })
 }
 
 /// Returns what to type for `bs=8k`, as dd and vdbench write it.
@@ -416,11 +433,9 @@ fn host(typed: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
     use clap::Parser as _;
 
     use super::*;
-    use crate::args::Cli;
 
     /// Words that people of other tools type first were answered with what is spelled alike: `list` with `validate`.
     #[test]
@@ -470,6 +485,8 @@ mod tests {
             ("prometheus", "openmetrics"),
             ("bench t.dat", "assay run vmware"),
             ("delete last", "assay rm"),
+            ("rm last --yes", "leave it out: assay rm asks nothing"),
+            ("run vmware t.dat --yes", "--overwrite"),
             ("diff a b", "assay compare"),
             ("fio job.fio", "assay run FILE TARGET"),
             ("run vmware t.dat --sequential", "--set random=0"),
