@@ -69,8 +69,9 @@ soak-day: ## two hours in verify mode over two paths that are cut in turns, then
 	$(CARGO) xtask soak-day --minutes $(or $(MINUTES),120)
 	$(CARGO) xtask day
 
-soak-vm: ## set-ups of a real kernel under QEMU (device mapper, LVM, md, NVMe, 4Kn): a table of what is refused and what measured
-	@scripts/need.sh qemu-system-x86_64 busybox cpio depmod mdadm lvm dmsetup wipefs ip tc setpriv
+soak-vm: ## set-ups of a real kernel under QEMU (disks, mounts, clocks, what breaks, limits, every verb): a table; SETUPS="clocks" for a part
+	@scripts/need.sh qemu-system-x86_64 busybox cpio depmod mdadm lvm dmsetup wipefs ip tc setpriv \
+		rpcbind mount.nfs rpc.nfsd rpc.mountd exportfs tgtd tgtadm nft
 	@$(CARGO) build --release --quiet --package assay-cli
 	@ASSAY="$${CARGO_TARGET_DIR:-$$PWD/target}/release/assay" scripts/soak-vm.sh
 

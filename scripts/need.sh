@@ -37,6 +37,8 @@ package_of() {
         tgtd | tgtadm) echo tgt ;;
         ip | tc) echo iproute2 ;;
         nft) echo nftables ;;
+        mount.nfs) echo nfs-common ;;
+        rpc.nfsd | rpc.mountd | exportfs) echo nfs-kernel-server ;;
         ganesha.nfsd) echo nfs-ganesha nfs-ganesha-vfs ;;
         iostat) echo sysstat ;;
         iscsi-inq) echo libiscsi-bin ;;

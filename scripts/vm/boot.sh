@@ -51,6 +51,7 @@ mount -t proc p /proc; mount -t sysfs s /sys; mount -t devtmpfs d /dev; mount -t
 mkdir -p /dev/shm /run/lock; mount -t tmpfs s /dev/shm
 for module in $order; do insmod /modules/\$module 2>/dev/null; done
 sh /script
+echo "EXIT \$?"
 poweroff -f
 END
 chmod +x "$root/init"

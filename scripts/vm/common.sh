@@ -18,7 +18,7 @@ END
 
 disk() { # serial: the SCSI or NVMe disk that has it
     for folder in /sys/block/*; do
-        case $(cat "$folder/device/vpd_pg80" "$folder/device/serial" 2>/dev/null | tr -cd 'A-Z0-9') in
+        case $(cat "$folder/device/vpd_pg80" "$folder/device/serial" "$folder/serial" 2>/dev/null | tr -cd 'A-Z0-9') in
             *"$1") echo "/dev/${folder##*/}"; return ;;
         esac
     done
@@ -53,6 +53,29 @@ says() { # set-up device plan words: the run must say them
     code=$?
     if grep -qi "$4" /tmp/out; then verdict=ok; else verdict=FAILED; fi
     echo "RESULT $verdict | $1 | ($code) $(grep -i "$4" /tmp/out | head -1 | cut -c1-120)$([ $verdict = ok ] || said)"
+}
+tells() { # set-up "codes" words command…: ends with one of the codes, says the words (a pattern), hangs and panics nowhere
+    name=$1 codes=$2 words=$3
+    shift 3
+    timeout "${LIMIT_S:-180}" "$@" >/tmp/out 2>&1
+    code=$?
+    case " $codes " in *" $code "*) verdict=ok ;; *) verdict=FAILED ;; esac
+    [ -z "$words" ] || grep -qi "$words" /tmp/out || verdict=FAILED
+    grep -q panicked /tmp/out && verdict=FAILED
+    line=$(tr '\n' ' ' </tmp/out | sed 's/  */ /g' | grep -io ".\{0,50\}\($words\).*" | head -1 | cut -c1-150)
+    [ -n "$words" ] && [ -n "$line" ] || line=$(said)
+    echo "RESULT $verdict | $name | ($code) $line"
+    sed 's/^/    | /' /tmp/out
+}
+ends_with() { # set-up "codes" command…
+    name=$1 codes=$2
+    shift 2
+    tells "$name" "$codes" "" "$@"
+}
+identity_of() { assay check "$1" 2>/dev/null | sed -n 's/^ *identity *\([^ ]*\).*/\1/p'; }
+meanwhile() { # seconds command…: so long after the run that follows began to measure
+    : >/tmp/out
+    (for try in $(seq 300); do grep -q "^1 step\|steps, about" /tmp/out && break; sleep 0.2; done; sleep "$1"; shift; "$@") >/dev/null 2>&1 &
 }
 until_filled() { until grep -q "filled" /tmp/out; do sleep 0.3; done; sleep 2; }
 linear() { dmsetup create "$1" --table "0 $(sectors "$2") linear $2 0"; }

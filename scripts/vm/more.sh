@@ -9,16 +9,6 @@ newest() { # driver: the block device of the SCSI host that it added last
         [ "$(cat "$folder/device/model" 2>/dev/null | tr -d ' ')" = "$1" ] && echo "/dev/${folder##*/}"
     done | tail -1
 }
-ends_with() { # set-up "codes" command…: the exit code is one of these, and nothing panics
-    name=$1 codes=$2
-    shift 2
-    "$@" >/tmp/out 2>&1
-    code=$?
-    case " $codes " in *" $code "*) verdict=ok ;; *) verdict=FAILED ;; esac
-    grep -q panicked /tmp/out && verdict=FAILED
-    echo "RESULT $verdict | $name | ($code) $(said)"
-}
-
 insmod /modules/scsi_debug.ko dev_size_mb=32 lbpu=1 delay=0
 D=$(newest scsi_debug)
 measured "scsi_debug, thin" "$D"
@@ -59,7 +49,7 @@ dmsetup create snap --table "0 $half snapshot /dev/mapper/org /dev/ram0 P 8" && 
 }
 dmsetup create cow --table "0 1024 linear /dev/ram1 0"
 dmsetup create full --table "0 $half snapshot /dev/mapper/org /dev/mapper/cow N 8" &&
-    ends_with "a snapshot that fills" "1" assay run /tmp/plan.toml /dev/mapper/full --size 8MiB --overwrite "$(assay check /dev/mapper/full | sed -n 's/^ *identity *\([^ ]*\).*/\1/p')" --not-blank
+    ends_with "a snapshot that fills" "1" assay run /tmp/plan.toml /dev/mapper/full --size 8MiB --overwrite "$(identity_of /dev/mapper/full)" --not-blank
 dmsetup remove_all; wipe "$A"; wipe /dev/ram0 /dev/ram1
 
 dmsetup create ca --table "0 $(sectors "$A") cache /dev/ram0 /dev/ram1 $A 512 1 writeback smq 0" && {
@@ -126,18 +116,10 @@ ends_with "a host without /proc" 2 /bin/unshare -m sh -c "umount -l /proc; assay
 ends_with "a user namespace" "0 2" /bin/unshare -U -r -m assay run /tmp/plan.toml "$A" --size 8MiB --overwrite SOAKA --not-blank
 wipe "$A"
 
-ip link set lo up
-mkdir -p /sys/kernel/config && mount -t configfs c /sys/kernel/config
-T=/sys/kernel/config/target
-mkdir -p $T/core/iblock_0/d0 && {
-    echo "udev_path=$A" >$T/core/iblock_0/d0/control; echo 1 >$T/core/iblock_0/d0/enable
-    I=$T/iscsi/iqn.2026-11.vm:lio
-    mkdir -p $I/tpgt_1/lun/lun_0; ln -s $T/core/iblock_0/d0 $I/tpgt_1/lun/lun_0/d0
-    (cd $I/tpgt_1; echo 1 >attrib/generate_node_acls; echo 0 >attrib/demo_mode_write_protect; echo 0 >attrib/authentication
-        mkdir np/127.0.0.1:3260 np/127.0.0.2:3260; echo 1 >enable)
+serve_lun "$A" 127.0.0.1 127.0.0.2 && {
     lun="iscsi://127.0.0.1/iqn.2026-11.vm:lio/0?portal=127.0.0.2"
     refused "the disk below a LUN of LIO" "$A" changing
-    identity=$(assay check "$lun" | sed -n 's/^ *identity *\([^ ]*\).*/\1/p')
+    identity=$(identity_of "$lun")
     ends_with "a LUN of LIO over two portals" 0 assay run /tmp/plan.toml "$lun" --size 8MiB --overwrite "$identity"
     tc qdisc add dev lo root netem delay 25ms 5ms loss 1% reorder 2%
     ends_with "LIO, 50 ms, loss and reordering" 0 assay run /tmp/verify.toml "$lun" --size 2MiB --overwrite "$identity" --not-blank
