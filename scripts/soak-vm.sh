@@ -46,8 +46,8 @@ for name in ${SETUPS:-setups more mounts clocks broken limits verbs}; do
         broken)
             list broken "ext4 dm-mod dm-flakey dm-thin-pool dm-snapshot md-mod raid456 brd" wipefs blockdev dmsetup lvm mdadm ip ;;
         limits)
-            list limits "sch_netem configfs target_core_mod target_core_iblock iscsi_target_mod" wipefs blockdev ip tc tgtd \
-                tgtadm setpriv unshare ;;
+            list limits "dm-mod ext4 sch_netem configfs target_core_mod target_core_iblock iscsi_target_mod" wipefs blockdev ip tc tgtd \
+                tgtadm setpriv unshare dmsetup ;;
         verbs)
             list verbs "dm-mod dm-thin-pool md-mod raid1 ext4 nfs nfsv3 nfsd lockd crc32c configfs target_core_mod \
                 target_core_iblock iscsi_target_mod" wipefs blockdev dmsetup mdadm ip tc nft mount.nfs rpc.nfsd exportfs \

@@ -35,7 +35,7 @@ in_group "cgroup: cpu.max" 0 "cpu.max\|throttled\|CPU" "cpu.max 20000 100000" as
 in_group "cgroup: memory.max of 24 MiB" "0 1 2" "" "memory.max 25165824,memory.swap.max 0" assay run /tmp/read.toml "$A"
 in_group "cgroup: memory.max of 24 MiB, many I/Os" "1 2 137" "memory" "memory.max 25165824,memory.swap.max 0" assay run /tmp/read.toml "$A" --set outstanding=256 --set size=1MiB
 in_group "cgroup: memory.max of 4 MiB" "1 2 137" "" "memory.max 4194304,memory.swap.max 0" assay run /tmp/read.toml "$A"
-in_group "cgroup: pids.max of 3" "0 2" "" "pids.max 3" assay run /tmp/read.toml "$A"
+in_group "cgroup: pids.max of 3" 1 "cannot start a thread" "pids.max 3" assay run /tmp/read.toml "$A"
 in_group "cgroup: diagnose below io.max" 0 "io.max" "io.max $number riops=200" assay diagnose "$A" --budget 15s --read-only
 in_group "cgroup: diagnose below cpu.max" 0 "CPU\|cpu" "cpu.max 15000 100000" assay diagnose "$A" --budget 15s --read-only
 tells "runs, after runs that were killed" 0 "t" assay runs
@@ -46,10 +46,26 @@ tells "no /sys" "0 2" "" $unshared "umount -l /sys; assay run /tmp/read.toml $A"
 tells "an empty /sys/block" "0 2" "" $unshared "mount --bind /tmp/empty /sys/block; assay run /tmp/read.toml $A"
 tells "an empty /sys/class" "0 2" "" $unshared "mount --bind /tmp/empty /sys/class; assay run /tmp/read.toml $A"
 tells "an empty /proc/self/mountinfo: reading" "0 2" "" $unshared "mount --bind /dev/null /proc/self/mountinfo; exec assay run /tmp/read.toml $A"
-tells "an empty /proc/self/mountinfo: writing" 2 "" $unshared "mount --bind /dev/null /proc/self/mountinfo; exec assay run /tmp/plan.toml $A --overwrite $(identity_of "$A") --not-blank --size 8MiB"
-tells "an empty /sys/block: writing" 2 "" $unshared "mount --bind /tmp/empty /sys/block; exec assay run /tmp/plan.toml $A --overwrite $(identity_of "$A") --not-blank --size 8MiB"
-tells "an empty /sys/class/block: writing" 2 "" $unshared "mount --bind /tmp/empty /sys/class/block; exec assay run /tmp/plan.toml $A --overwrite $(identity_of "$A") --not-blank --size 8MiB"
-tells "no /proc/swaps: writing" "0 2" "" $unshared "mount --bind /dev/null /proc/swaps; exec assay run /tmp/plan.toml $A --overwrite $(identity_of "$A") --not-blank --size 8MiB"
+# What is in use there is refused with what is left to see it by: here the disk below a mapped device, and one mounted.
+identity=$(identity_of "$A")
+write="exec assay run /tmp/plan.toml $A --overwrite $identity --not-blank --size 8MiB"
+linear lin "$A"
+for hidden in /sys/block /sys/class/block /sys/dev/block /sys; do
+    tells "the disk below dm-linear, $hidden empty" 2 "" $unshared "mount --bind /tmp/empty $hidden; $write"
+done
+for hidden in mountinfo mounts; do
+    tells "the disk below dm-linear, no /proc/self/$hidden" 2 "" $unshared "mount --bind /dev/null /proc/self/$hidden; $write"
+done
+mke2fs -q /dev/mapper/lin 2>/dev/null || mkfs.ext2 /dev/mapper/lin >/dev/null
+mkdir -p /mnt; mount -t ext4 /dev/mapper/lin /mnt && {
+    for hidden in mountinfo mounts; do
+        tells "a mounted disk, no /proc/self/$hidden" 2 "" $unshared "mount --bind /dev/null /proc/self/$hidden; exec assay run /tmp/plan.toml /dev/mapper/lin --overwrite $(identity_of /dev/mapper/lin) --not-blank --size 8MiB"
+    done
+    umount /mnt
+}
+dmsetup remove lin; wipe "$A"
+tells "swap space, no /proc/swaps" 2 "" $unshared "mkswap $A >/dev/null; swapon $A; mount --bind /dev/null /proc/swaps; $write"
+swapoff "$A"; wipe "$A"
 tells "no /proc/stat, no /proc/meminfo" "0 2" "" $unshared "mount --bind /dev/null /proc/stat; mount --bind /dev/null /proc/meminfo; assay run /tmp/read.toml $A"
 tells "no /proc/cpuinfo, no /proc/diskstats" "0 2" "" $unshared "mount --bind /dev/null /proc/cpuinfo; mount --bind /dev/null /proc/diskstats; assay run /tmp/read.toml $A"
 tells "no /proc, a file" "0 2" "" $unshared "umount -l /proc; assay run /tmp/read.toml /tmp/t.dat --size 4MiB --cached"

@@ -26,8 +26,8 @@ tells "virtio-scsi: with the identity of another disk" 2 "SOAKA" assay run /tmp/
 for one in "$A" "$V" "$N"; do echo "$one: discards of $(cat "/sys/block/${one##*/}/queue/discard_max_bytes") bytes"; done
 sed 's/read = 70/read = 0/; s/^run = .*/run = "1s"\ntrim = 50/' /tmp/mixed.toml >/tmp/trim.toml
 
-verbs() { # name target "--overwrite identity --not-blank"
-    kind=$1 target=$2 allowed=$3
+verbs() { # name target "--overwrite identity --not-blank" [code of arrays detect]
+    kind=$1 target=$2 allowed=$3 detected=${4:-0}
     rm -f /tmp/export.* /tmp/map.json /tmp/array.toml /tmp/calibrated.toml /tmp/report.html
     tells "$kind: check" 0 "" assay check "$target"
     tells "$kind: run" 0 "" assay run /tmp/mixed.toml "$target" --size 8MiB $allowed
@@ -38,8 +38,8 @@ verbs() { # name target "--overwrite identity --not-blank"
     tells "$kind: map --baseline" 0 "" assay map "$target" --budget 3s --baseline /tmp/map.json
     tells "$kind: diagnose" 0 "CAUSE" assay diagnose "$target" --budget 10s --size 8MiB $allowed
     tells "$kind: scale" 0 "" assay scale /tmp/mixed.toml "$target" --size 8MiB --workers 2 $allowed
-    tells "$kind: arrays detect" 0 "" assay arrays detect "$target" -o /tmp/array.toml
-    tells "$kind: predict of what was detected" "0 2" "" assay predict /tmp/array.toml /tmp/mixed.toml --size 8MiB
+    tells "$kind: arrays detect" "$detected" "" assay arrays detect "$target" -o /tmp/array.toml
+    tells "$kind: predict of what was detected" "$detected" "" assay predict /tmp/array.toml /tmp/mixed.toml --size 8MiB
     tells "$kind: journal new" 0 "" assay journal new "$kind" "$target" /tmp/mixed.toml
     tells "$kind: journal, a step" 0 "" assay run /tmp/mixed.toml "$target" --size 8MiB $allowed --step first --journal "$kind"
     tells "$kind: journal, another" 0 "" assay run /tmp/mixed.toml "$target" --size 8MiB $allowed --step second --journal "$kind"
@@ -79,7 +79,8 @@ wipe "$A" "$B"
 mkdir -p /export /mnt/nfs
 mke2fs -q "$B" 2>/dev/null || mkfs.ext2 "$B" >/dev/null
 mount -t ext4 "$B" /export && serve_nfs /export && mount.nfs 10.9.0.1:/export /mnt/nfs -o vers=3,nolock && {
-    verbs NFS /mnt/nfs/t.dat ""
+    tells "NFS: a new file" 0 "" assay run /tmp/mixed.toml /mnt/nfs/t.dat --size 8MiB
+    verbs NFS /mnt/nfs/t.dat "" 2
     umount /mnt/nfs
 }
 serve_lun "$A" 10.9.0.1 && {
