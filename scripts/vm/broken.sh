@@ -2,7 +2,7 @@
 cat >/tmp/long.toml <<'END'
 [[test]]
 name = "t"
-run = "8s"
+run = "12s"
 outstanding = 4
 access = [{ size = "4KiB", read = 50 }]
 END
