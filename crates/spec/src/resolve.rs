@@ -399,6 +399,9 @@ fn resolve_step(
         for (key, value) in swept {
             sweep_value(*key, value, &mut layered)?;
         }
+        if over.is_open && semantics == Semantics::Assay && !sweeps_depth(swept) {
+            without_depth_of_closed_loop(&mut layered);
+        }
         over.settings.lay_over(&mut layered);
         if over.is_open {
             // A queue that is drained again and again cannot keep a rate.
@@ -447,6 +450,17 @@ fn resolve_step(
         error_limit: timing.error_limit.unwrap_or(ERROR_LIMIT_DEFAULT),
         verify,
     })
+}
+
+fn sweeps_depth(swept: &[(SweepKey, String)]) -> bool {
+    swept.iter().any(|(key, _)| *key == SweepKey::Outstanding)
+}
+
+/// The depth of a closed loop is its load; as a limit of an open loop it would cap the rate in silence.
+fn without_depth_of_closed_loop(settings: &mut Settings) {
+    if !matches!(settings.pace, Some(PacingFile::Open(..) | PacingFile::OpenMax { .. })) {
+        settings.outstanding = None;
+    }
 }
 
 /// Refuses more workers than one step may have.

@@ -379,6 +379,23 @@ fn a_job_may_use_a_part_of_the_span() {
     assert!(refused(&format!("{SMALL}span = \"0\"\n")).contains("must be more than zero"));
 }
 
+/// `--rate` on a suite kept the depth of its closed loop: 1 in `latency-qd1`, which capped the rate in silence.
+#[test]
+fn a_rate_takes_the_depth_of_a_closed_loop_away_and_no_other() {
+    let depths = |text: &str, sets: &[&str]| {
+        let mut over = overrides(sets);
+        over.open_loop(PerSecond(500.0)).unwrap();
+        let plan = resolve(text, &over).unwrap();
+        plan.jobs().map(|job| job.outstanding).collect::<Vec<_>>()
+    };
+    let with = |more: &str| format!("{SMALL}{more}");
+    assert_eq!(depths(&with("outstanding = 1\n"), &[]), [crate::limits::OPEN_OUTSTANDING]);
+    assert_eq!(depths(&with("outstanding = 1\n"), &["outstanding=4"]), [4]);
+    let open = "outstanding = 8\npace = { rate = \"2000/s\", arrivals = \"poisson\" }\n";
+    assert_eq!(depths(&with(open), &[]), [8]);
+    assert_eq!(depths(&with("sweep = { outstanding = [1, 2] }\n"), &[]), [1, 2]);
+}
+
 #[test]
 fn an_open_loop_without_a_depth_gets_one_that_is_no_limit() {
     let depth = |size: &str, more: &str| {

@@ -99,7 +99,7 @@ fn number_len(text: &str) -> usize {
 
 const SIZE_UNITS: &str = "B, KiB, MiB, GiB, TiB, KB, MB, GB, TB, k, m, g, t";
 const TIME_UNITS: &str = "ns, us, ms, s, min, h, d";
-const RATE_UNITS: &str = "/s, /min, /h";
+const RATE_UNITS: &str = "/s, /min, /h (a rate counts I/Os, not bytes)";
 
 impl FromStr for Bytes {
     type Err = UnitError;
@@ -242,7 +242,7 @@ impl FromStr for PerSecond {
             },
         };
         let seconds = match per.trim() {
-            "" | "/s" | "/sec" | "/second" => 1.0,
+            "" | "/s" | "/sec" | "/second" | "iops" | "io/s" | "ops/s" => 1.0,
             "/min" => 60.0,
             "/h" => 3600.0,
             _ => return Err(unknown(text, unit, "rate", RATE_UNITS)),
@@ -444,9 +444,14 @@ mod tests {
 
     #[test]
     fn rates_are_read_per_second() {
-        for (text, expected) in
-            [("500/s", 500.0), ("30000/min", 500.0), ("2k/s", 2000.0), ("1m/s", 1e6), ("7", 7.0)]
-        {
+        for (text, expected) in [
+            ("500/s", 500.0),
+            ("30000/min", 500.0),
+            ("2k/s", 2000.0),
+            ("1m/s", 1e6),
+            ("7", 7.0),
+            ("500 IOPS", 500.0),
+        ] {
             assert_eq!(text.parse::<PerSecond>().map(|r| r.0), Ok(expected), "{text}");
         }
         assert!("0/s".parse::<PerSecond>().is_err());
