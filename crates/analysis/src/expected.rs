@@ -78,7 +78,7 @@ fn run_cases(header: &RunHeader, step: &StepSummary, array: &Arc<Array>, tables:
     let test = header.plan.tests.get(step.id.test as usize);
     let plan = test.and_then(|test| test.steps.get(step.id.step as usize));
     let (Some(test), Some(plan), None) = (test, plan, &step.skipped) else { return Vec::new() };
-    if step.total.ops == 0 {
+    if step.total.ops == 0 || !header.plan.is_result(step.id.test) {
         return Vec::new();
     }
     match &plan.jobs[..] {

@@ -161,7 +161,9 @@ pub fn limits(header: &RunHeader, summary: &RunSummary) -> Option<RunLimits> {
     }
     let run = Run { header, summary };
     let cases: Vec<StepCase<'_>> = summary.steps.iter().filter_map(|step| run.case(step)).collect();
-    let judged = cases.iter().filter(|case| !is_lost(**case)).filter_map(|case| of_step(*case, &cases));
+    // What only prepares the targets is no test.
+    let is_result = |case: &&StepCase<'_>| header.plan.is_result(case.step.id.test) && !is_lost(**case);
+    let judged = cases.iter().filter(is_result).filter_map(|case| of_step(*case, &cases));
     let steps: Vec<StepLimit> = judged.collect();
     let aside = aside(run, &steps);
     let sentences = [lost(&cases), says(summary, &steps, &aside.disturbed)];

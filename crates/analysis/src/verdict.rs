@@ -154,10 +154,12 @@ fn of_load(case: &Case, index: usize, found: &[Found]) -> Option<Verdict> {
     };
     let ratio = ratio(&case.measured, p.iops, p.software);
     let expected = expected_words(p.iops, p.software);
+    let is_over = p.software == Software::Unknown && agreement == Agreement::AsExpected && ratio > 1.0;
     let numbers = format!(
-        "{} IOPS measured{}, {expected} expected (x{ratio:.2})",
+        "{} IOPS measured{}, {expected} expected (x{ratio:.2}{})",
         whole(case.measured.iops),
-        unsteady(&case.measured)
+        unsteady(&case.measured),
+        if is_over { ", over the bound by no more than the model errs" } else { "" }
     );
     let experiment = experiment(&suspects, load);
     let verdict = verdict(&Reasons { agreement, certainty, suspects, numbers, experiment, ratio });
@@ -377,7 +379,20 @@ pub(crate) fn of_run(cases: &[Case], verdicts: &[Option<Verdict>]) -> Option<Run
         (tests, judged) => format!("{tests} of {judged} tests"),
     };
     let is_bound = cases.iter().any(Case::is_bound);
-    let lead = lead(commonest, &of, if tests == 1 { "is" } else { "are" }, is_bound);
+    let is_over = is_bound
+        && judged
+            .iter()
+            .any(|(_, v)| is_alike(v, commonest) && v.agreement == Agreement::AsExpected && v.ratio > 1.0);
+    let verb = if tests == 1 { "is" } else { "are" };
+    let lead = match is_over {
+        true => format!(
+            "{} {verb} within the bound of the hardware or over it by no more than the model errs, and the first \
+             suspect is {}",
+            capital(&of),
+            commonest.limit
+        ),
+        false => lead(commonest, &of, verb, is_bound),
+    };
     let (brief, purpose) = match commonest.second.as_str() {
         "" => (format!("{lead}."), "To confirm it"),
         second => (format!("{lead}; second suspect: {second}."), "To tell them apart"),

@@ -73,7 +73,7 @@ fn expectation_table(judged: &[(&Case, &Verdict)]) -> Table {
             expected.iops_words().into(),
             expected.p99_ms.filter(|_| !expected.is_bound).map(interval).unwrap_or_default().into(),
             verdict.ratio.into(),
-            agreement_words(verdict.agreement, expected.is_bound).into(),
+            agreement_words(verdict, expected.is_bound).into(),
         ]);
     }
     table
@@ -128,8 +128,10 @@ fn grouped<'j>(judged: &[(&'j Case, &'j Verdict)]) -> Vec<(&'j Case, &'j Verdict
     groups
 }
 
-fn agreement_words(agreement: Agreement, is_bound: bool) -> &'static str {
-    match agreement {
+fn agreement_words(verdict: &Verdict, is_bound: bool) -> &'static str {
+    match verdict.agreement {
+        // No further than the model errs.
+        Agreement::AsExpected if is_bound && verdict.ratio > 1.0 => "a little over",
         Agreement::AsExpected if is_bound => "within it",
         Agreement::AsExpected => "as expected",
         Agreement::Below => "below",

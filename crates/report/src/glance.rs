@@ -94,7 +94,7 @@ pub(crate) fn glance(
         changed: before.map(|before| {
             let said = changed(before);
             // A difference of what cannot be used is no change of the target.
-            match spoilt(&measured(summary), findings) {
+            match spoilt(&measured(header, summary), findings) {
                 Some(_) if said.tone != Tone::Plain => Said::new(Tone::Doubt, said.says),
                 _ => said,
             }
@@ -114,7 +114,7 @@ fn good(
     if header.diagnosis.is_some() {
         return None;
     }
-    let measured = measured(summary);
+    let measured = measured(header, summary);
     // Where every I/O failed, that is why nothing was measured.
     if measured.is_empty() && critical(findings).is_none() {
         return Some(Said::new(Tone::Bad, "Nothing was measured."));
@@ -161,8 +161,11 @@ fn own(judgement: Option<&Judgement>, before: Option<Before<'_>>) -> Option<Said
     }
 }
 
-fn measured(summary: &RunSummary) -> Vec<&StepSummary> {
-    let is_measured = |s: &&StepSummary| s.skipped.is_none() && s.unmeasured.is_none() && s.total.ops > 0;
+/// Steps with a result; writes that only prepare the targets have none.
+fn measured<'s>(header: &RunHeader, summary: &'s RunSummary) -> Vec<&'s StepSummary> {
+    let is_measured = |s: &&StepSummary| {
+        s.skipped.is_none() && s.unmeasured.is_none() && s.total.ops > 0 && header.plan.is_result(s.id.test)
+    };
     summary.steps.iter().filter(is_measured).collect()
 }
 
@@ -239,7 +242,7 @@ fn limit(
     judgement: Option<&Judgement>,
 ) -> Option<Said> {
     let verdict = verdict_on(header, summary, judgement)?;
-    let is_spoilt = spoilt(&measured(summary), findings).is_some();
+    let is_spoilt = spoilt(&measured(header, summary), findings).is_some();
     Some(Said::new(if is_spoilt { Tone::Doubt } else { Tone::Plain }, verdict.brief))
 }
 

@@ -599,6 +599,13 @@ pub enum Data {
 }
 
 impl Plan {
+    /// Returns whether the test at this index is in the plan for its result, and not to prepare the targets; true for
+    /// one that the plan does not have.
+    #[must_use]
+    pub fn is_result(&self, test: u32) -> bool {
+        self.tests.get(test as usize).is_none_or(|test| test.role == Role::Measured)
+    }
+
     /// Whether any test trims.
     #[must_use]
     pub fn trims(&self) -> bool {

@@ -2,8 +2,8 @@
 
 use assay_analysis::{Certainty, LimitKind, RunLimits, RunSummary, limits};
 use assay_record::{HostNote, IoLimit, MemberEnd, MemberFacts, MemberKind, NoteKind, RunHeader, StepReason};
-use assay_spec::Engine;
 use assay_spec::units::Nanos;
+use assay_spec::{Engine, Role};
 
 use crate::rules::{around, disturbed, writes_over_time};
 use crate::run;
@@ -465,4 +465,18 @@ fn the_schema_has_every_kind_of_limit() {
         serde_json::from_str(include_str!("../../../../docs/assay.run-1.schema.json")).unwrap();
     let listed = schema.pointer("/properties/limits/properties/steps/items/properties/kind/enum");
     assert_eq!(listed, Some(&serde_json::to_value(all).unwrap()));
+}
+
+/// "Limits 4 of 5 tests" counted the fill of `--precondition`, and gave it a limit of its own.
+#[test]
+fn what_prepares_the_targets_is_no_test() {
+    let (mut header, mut summary) = clean("outstanding = 16");
+    let (mut test, mut step) = (header.plan.tests[0].clone(), summary.steps[0].clone());
+    (test.name, test.role) = ("Precondition: fill 1x".to_owned(), Role::Precondition);
+    (step.test, step.id.test) = (test.name.clone(), 1);
+    header.plan.tests.push(test);
+    summary.steps.insert(0, step);
+    let of = limits(&header, &summary).unwrap();
+    assert!(of.says.contains(" limits this test ("), "{}", of.says);
+    assert_eq!(of.steps.len(), 1);
 }

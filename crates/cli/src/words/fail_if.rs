@@ -5,7 +5,7 @@ use assay_analysis::compare::{Comparison, Gate, broken};
 use assay_analysis::{Answer, RunSummary, StepSummary, judge_thresholds};
 use assay_report::held::{Held, Origin};
 use assay_spec::threshold::{Quantity, Threshold, meant};
-use assay_spec::{Plan, Role, named_steps, suggest};
+use assay_spec::{Plan, named_steps, suggest};
 
 use crate::args::FailIf;
 use crate::exit::Exit;
@@ -84,10 +84,7 @@ pub(crate) fn judged_by_limits(conditions: &[FailIf], plan: &Plan, summary: &Run
 
 /// A run without the steps that wrote the target before its tests.
 fn without_preparation(plan: &Plan, summary: &RunSummary) -> RunSummary {
-    let is_result = |step: &&StepSummary| {
-        let test = plan.tests.get(step.id.test as usize);
-        test.is_none_or(|test| test.role == Role::Measured)
-    };
+    let is_result = |step: &&StepSummary| plan.is_result(step.id.test);
     RunSummary { steps: summary.steps.iter().filter(is_result).cloned().collect(), ..summary.clone() }
 }
 
