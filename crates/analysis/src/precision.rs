@@ -6,7 +6,7 @@
 
 use assay_spec::Figure;
 use assay_statistics::window::{of_mean, of_quantile};
-use assay_statistics::{Estimate, NoInterval, SECONDS_MIN};
+use assay_statistics::{Estimate, NoInterval};
 
 use crate::series::{Point, Times};
 use crate::summary::{OpSummary, StepSummary};
@@ -41,11 +41,14 @@ pub fn precision(step: &StepSummary) -> Option<Precision> {
         return None;
     }
     let window = Window::new(&step.series, &step.total);
-    let percentile = |q: f64| window.percentile(q);
+    // Seconds of a gap share what was counted after it: they are equal, and no measure of scatter.
+    let has_gap = step.gap_s() >= 1.0;
+    let known = |of: Estimate| if has_gap { Estimate::without(of.value, NoInterval::Gap) } else { of };
+    let percentile = |q: f64| window.percentile(q).map(known);
     Some(Precision {
-        iops: window.of(Figure::Iops)?,
-        mib_per_s: window.of(Figure::MibPerS)?,
-        mean_us: window.of(Figure::Mean),
+        iops: known(window.of(Figure::Iops)?),
+        mib_per_s: known(window.of(Figure::MibPerS)?),
+        mean_us: window.of(Figure::Mean).map(known),
         p50_us: percentile(0.5),
         p90_us: percentile(0.9),
         p95_us: percentile(0.95),
@@ -57,11 +60,11 @@ pub fn precision(step: &StepSummary) -> Option<Precision> {
 
 /// Returns between which values a figure was in the seconds of a step: what is known of a figure that drifts or
 /// wanders too much for an interval. An end that the stored percentiles of seconds do not tell is unlimited; `None` for
-/// too few seconds.
-pub(crate) fn seconds_between(step: &StepSummary, figure: Figure) -> Option<(f64, f64)> {
+/// fewer than `least` seconds.
+pub(crate) fn seconds_between(step: &StepSummary, figure: Figure, least: usize) -> Option<(f64, f64)> {
     let window = Window::new(&step.series, &step.total);
     let span = |figure: Figure| {
-        let seconds = window.seconds_of(figure).filter(|seconds| seconds.len() >= SECONDS_MIN)?;
+        let seconds = window.seconds_of(figure).filter(|seconds| seconds.len() >= least)?;
         Some(seconds.iter().fold((f64::INFINITY, 0.0), |(lo, hi): (f64, f64), at| (lo.min(*at), hi.max(*at))))
     };
     Some(match figure {

@@ -2,12 +2,17 @@
 
 use assay_spec::threshold::{Quantity, Side, Threshold, meant};
 use assay_spec::{Test, named_steps};
-use assay_statistics::{Estimate, NoInterval};
+use assay_statistics::{Estimate, NoInterval, SECONDS_MIN};
 use serde::Serialize;
 
 use crate::precision::{precision, seconds_between};
 use crate::rules::step_name;
 use crate::summary::{RunSummary, StepSummary};
+
+/// Fewer whole seconds than an interval needs, of which so many or more say something...
+const SHORT_SECONDS_MIN: usize = 2;
+/// ...where all of them are this factor or more from the limit, as single runs are judged.
+const SHORT_FACTOR: f64 = 2.0;
 
 /// The answer to a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -71,6 +76,8 @@ fn of_step(threshold: &Threshold, test: String, step: &StepSummary) -> Judged {
 struct Known {
     estimate: Estimate,
     between: Option<(f64, f64)>,
+    /// Between which values the seconds of a window are that is too short for an interval.
+    short: Option<(f64, f64)>,
 }
 
 /// Errors are counted, so their number has no interval. A figure that drifts or wanders has none either, but was on one
@@ -80,13 +87,19 @@ fn measured(quantity: Quantity, step: &StepSummary) -> Option<Known> {
         Quantity::Errors => {
             let estimate = Estimate::bare(step.errors as f64);
             let was_run = step.skipped.is_none();
-            was_run.then_some(Known { estimate, between: Some((estimate.value, estimate.value)) })
+            let between = Some((estimate.value, estimate.value));
+            was_run.then_some(Known { estimate, between, short: None })
         }
         Quantity::Figure(figure) => {
             let estimate = precision(step)?.of(figure)?;
             let is_unsteady = matches!(estimate.why, Some(NoInterval::Drifts | NoInterval::Wanders));
-            let seconds = || is_unsteady.then(|| seconds_between(step, figure)).flatten();
-            Some(Known { estimate, between: estimate.ends().or_else(seconds) })
+            let seconds = || is_unsteady.then(|| seconds_between(step, figure, SECONDS_MIN)).flatten();
+            let short = (estimate.why == Some(NoInterval::TooShort))
+                .then(|| seconds_between(step, figure, SHORT_SECONDS_MIN))
+                .flatten()
+                .map(|(lo, hi)| (lo.min(estimate.value), hi.max(estimate.value)));
+            let widened = || short.map(|(lo, hi)| (lo / SHORT_FACTOR, hi * SHORT_FACTOR));
+            Some(Known { estimate, between: estimate.ends().or_else(seconds).or_else(widened), short })
         }
     }
 }
@@ -107,6 +120,12 @@ fn answer(threshold: &Threshold, between: Option<(f64, f64)>) -> Answer {
 impl Known {
     fn words(&self, quantity: Quantity) -> String {
         let value = quantity.written(self.estimate.value);
+        if let Some((lo, hi)) = self.short {
+            let to =
+                if hi.is_finite() { format!(" to {}", quantity.written(hi)) } else { " or more".to_owned() };
+            let lo = quantity.written(lo);
+            return format!("probably {value} ({lo}{to} in its few seconds); --set run=10s decides");
+        }
         match (self.between, self.estimate.why) {
             _ if quantity == Quantity::Errors => value,
             (Some((lo, hi)), None) => {

@@ -32,6 +32,8 @@ pub enum NoInterval {
     TooFewBeyond,
     /// The latency of each second is not known.
     SecondsUnknown,
+    /// The tester did not run for a second or more, over which what it counted is spread evenly.
+    Gap,
 }
 
 impl fmt::Display for NoInterval {
@@ -42,6 +44,7 @@ impl fmt::Display for NoInterval {
             Self::Wanders => "the rate wanders as slowly as the window is long",
             Self::TooFewBeyond => "too few I/Os are slower than this percentile",
             Self::SecondsUnknown => "the latency of each second is not stored",
+            Self::Gap => "Assay did not run for a second of the window or more",
         })
     }
 }

@@ -3,6 +3,7 @@
 use assay_analysis::compare::ResultSet;
 
 use assay_analysis::{Answer, Point, RunSummary, Times, judge_thresholds, precision};
+use assay_record::{Gap, GapKind, GapPlace};
 use assay_spec::{Figure, Overrides, PlanFile};
 use assay_statistics::NoInterval;
 
@@ -152,7 +153,14 @@ fn a_drift_decides_a_limit_that_all_its_seconds_are_on_one_side_of() {
     assert!(says.contains("9,050") && says.contains("in its seconds: the rate wanders"), "{says}");
     assert_eq!(answer_of(&falls, "iops < 20000").0, Answer::Exceeded);
     assert_eq!(answer_of(&falls, "iops < 9500").0, Answer::Undecided);
-    assert_eq!(answer_of(&with_seconds(&falling[..3]), "iops < 1").0, Answer::Undecided);
+    // A window of three seconds never decided anything.
+    let short = with_seconds(&falling[..3]);
+    let (answer, says) = answer_of(&short, "iops < 1");
+    assert_eq!(answer, Answer::Within);
+    assert!(says.starts_with("probably ") && says.ends_with("--set run=10s decides"), "{says}");
+    assert_eq!(answer_of(&short, "iops < 30000").0, Answer::Exceeded);
+    assert_eq!(answer_of(&short, "iops < 6000").0, Answer::Undecided);
+    assert_eq!(answer_of(&with_seconds(&falling[..1]), "iops < 1").0, Answer::Undecided);
 }
 
 /// A run that was killed before the test of its limit was judged by another test, with that name as a part.
@@ -170,4 +178,22 @@ fn a_limit_on_a_test_that_a_run_did_not_reach_is_undecided() {
     assert_eq!(answer_of("Random: iops < 1"), [Answer::Undecided]);
     assert_eq!(answer_of("Random 8k: iops < 1"), [Answer::Within]);
     assert_eq!(answer_of("ran: iops < 1"), [Answer::Within]);
+}
+
+/// Four seconds of which Assay ran for none had "±0.0 %": what was counted after the gap is spread over its seconds.
+#[test]
+fn a_window_with_a_gap_of_a_second_has_no_interval() {
+    let mut held = with_seconds(&[238.0; 8]);
+    let gap = |length_ns: u64| Gap {
+        kind: GapKind::Starved,
+        length_ns,
+        start_ns: 0,
+        end_ns: length_ns,
+        place: GapPlace::Window,
+        since_window_ns: Some(0),
+    };
+    held.steps[0].gaps = vec![gap(600_000_000)];
+    assert!(precision(&held.steps[0]).unwrap().iops.ends().is_some());
+    held.steps[0].gaps = vec![gap(4_600_000_000)];
+    assert_eq!(precision(&held.steps[0]).unwrap().iops.why, Some(NoInterval::Gap));
 }
