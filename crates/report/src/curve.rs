@@ -1,6 +1,8 @@
 //! Curves of a run as text, JSON and pictures: response over offered load, throughput over queue depth.
 
-use assay_analysis::{DepthCurve, LoadCurve, RunSummary, StepSummary, depth_curves, load_curves, time};
+use assay_analysis::{
+    DepthCurve, DepthPoint, LoadCurve, RunSummary, StepSummary, depth_curves, load_curves, time,
+};
 use assay_record::{RunHeader, StepId};
 use serde_json::{Value, json};
 
@@ -288,6 +290,9 @@ pub(crate) fn depth_words(curve: &DepthCurve, detail: Detail) -> Vec<String> {
         )];
     }
     let knee = &curve.points[curve.knee];
+    if detail == Detail::Brief {
+        return vec![depth_brief(curve, knee)];
+    }
     let mut words = vec![format!(
         "Knee: QD {}, the depth with the highest rate over mean latency: {} IOPS at {}.",
         knee.asked,
@@ -302,9 +307,6 @@ pub(crate) fn depth_words(curve: &DepthCurve, detail: Detail) -> Vec<String> {
             last.mean_us / knee.mean_us.max(f64::MIN_POSITIVE)
         ));
     }
-    if detail == Detail::Brief {
-        return words;
-    }
     words.push(format!(
         "Little's law: {} IOPS x {} = {:.1} I/Os in flight, of {} requested.",
         whole(knee.iops),
@@ -313,6 +315,20 @@ pub(crate) fn depth_words(curve: &DepthCurve, detail: Detail) -> Vec<String> {
         knee.asked
     ));
     words
+}
+
+/// The knee, and what more depth brings and costs.
+fn depth_brief(curve: &DepthCurve, knee: &DepthPoint) -> String {
+    let says = format!("Knee: QD {}, {} IOPS at {}.", knee.asked, whole(knee.iops), time(knee.mean_us));
+    match curve.points.last().filter(|last| last.asked > knee.asked) {
+        Some(last) => format!(
+            "{says} QD {}: x{:.2} the rate, x{:.1} the latency.",
+            last.asked,
+            last.iops / knee.iops.max(f64::MIN_POSITIVE),
+            last.mean_us / knee.mean_us.max(f64::MIN_POSITIVE)
+        ),
+        None => says,
+    }
 }
 
 fn whole(value: f64) -> String {

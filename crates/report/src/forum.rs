@@ -209,7 +209,9 @@ fn alike(groups: &[Vec<Part>], of: &str) -> Option<Option<String>> {
         count = count.max(group.len());
         (lo, hi) = shares.iter().fold((lo, hi), |(lo, hi), share| (lo.min(*share), hi.max(*share)));
     }
-    let range = format!("Each of {count} {of} had {:.1} to {:.1} % of the I/Os", 100.0 * lo, 100.0 * hi);
+    let [lo, hi] = [lo, hi].map(|share| format!("{:.1}", 100.0 * share));
+    let shares = if lo == hi { lo } else { format!("{lo} to {hi}") };
+    let range = format!("Each of {count} {of} had {shares} % of the I/Os");
     Some((count > 0).then_some(range))
 }
 

@@ -35,6 +35,19 @@ pub(crate) fn left(text: &str, columns: usize) -> String {
     format!("{head}…{end}")
 }
 
+/// The same, but what is cut are words from the end, as far as one is left.
+pub(crate) fn left_words(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return left(text, columns);
+    }
+    let fits = |at: &usize| width(&text[..*at]) + " …".chars().count() <= columns;
+    let mut ends = text.match_indices(' ').map(|(at, _)| at);
+    match ends.rfind(fits) {
+        Some(at) => left(&format!("{} …", text[..at].trim_end_matches([',', ';', ':'])), columns),
+        None => left(text, columns),
+    }
+}
+
 /// Columns of text without wide or combining letters, which no number and hardly a name has.
 pub(crate) fn width(text: &str) -> usize {
     text.chars().count()

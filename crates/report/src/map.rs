@@ -1,24 +1,35 @@
 //! A map of a target: a picture in blocks, what it says, and the document.
 
+use std::ops::Range;
+
 use assay_surface::{Cell, Comparison, Finding, Order, Stripe, SurfaceMap};
 use serde_json::{Value, json};
 
 use crate::layout::wrap;
 use crate::number::{long, separated, short, size};
-use crate::options::TextOptions;
+use crate::options::{Detail, TextOptions};
 
-/// Columns of the picture.
+/// Most columns of the picture.
 const COLUMNS: usize = 64;
 /// Columns left of it.
 const LABEL: usize = 9;
+/// Columns of the label, the frame and the space between them.
+const FRAME: usize = LABEL + 3;
+/// Most lines in brief: with what is typed before and after, a terminal has 24.
+const SCREEN_LINES: usize = 22;
+/// Lines of head, legend, throughput, addresses, and blank ones.
+const OTHER_LINES: usize = 6;
+/// Rows of the picture in brief, however much there is to say.
+const ROWS_MIN: usize = 6;
 /// From few to most of the reads of a column.
 const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
 /// From the slowest to the fastest column.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// A latency row of the picture is below this many ns in the first, and twice as much in each next one.
 const FIRST_NS: f64 = 2048.0;
-/// Most lines for findings of one kind.
-const LISTED_MAX: usize = 8;
+/// Most sentences for findings of one kind, and as many on one screen.
+pub(crate) const LISTED_MAX: usize = 8;
+const LISTED_BRIEF: usize = 2;
 
 /// Returns a map as a document, with what changed since an earlier one.
 #[must_use]
@@ -33,13 +44,21 @@ pub fn map_json(map: &SurfaceMap, since: Option<&Comparison>) -> Value {
 /// Returns a map as text: the picture, and below it what it says.
 #[must_use]
 pub fn map_text(map: &SurfaceMap, since: Option<&Comparison>, options: TextOptions) -> String {
-    let mut text = format!("{}: {}\n\n", map.target, head(map));
-    text.push_str(&picture(&map.cells));
-    for one in sentences_of(map, since) {
-        text.push_str(&format!("\n{}", wrap(&one, options.width, "  ")));
-    }
-    text.push('\n');
-    text
+    let listed = if options.detail == Detail::Brief { LISTED_BRIEF } else { LISTED_MAX };
+    let says = sentences_of(map, since, listed)
+        .iter()
+        .map(|one| wrap(one, options.width, "  ") + "\n")
+        .collect::<String>();
+    let head = wrap(&format!("{}: {}", map.target, head(map)), options.width, "  ");
+    let columns = options.width.saturating_sub(FRAME).clamp(1, COLUMNS);
+    let rows = match options.detail {
+        Detail::Brief => {
+            let lines = head.lines().count() + says.lines().count() + OTHER_LINES;
+            SCREEN_LINES.saturating_sub(lines).max(ROWS_MIN)
+        }
+        Detail::Full => usize::MAX,
+    };
+    format!("{head}\n\n{}\n{says}", picture(&map.cells, columns, rows))
 }
 
 /// How much was read, and how.
@@ -58,35 +77,37 @@ pub(crate) fn head(map: &SurfaceMap) -> String {
 }
 
 /// What a map says, and what changed since an earlier one.
-pub(crate) fn sentences_of(map: &SurfaceMap, since: Option<&Comparison>) -> Vec<String> {
-    let mut says = sentences(&map.findings);
+pub(crate) fn sentences_of(map: &SurfaceMap, since: Option<&Comparison>, listed: usize) -> Vec<String> {
+    let mut says = sentences(&map.findings, listed);
     if says.is_empty() {
         says.push("Nothing on this map depends on the place by more than chance explains.".to_owned());
     }
-    says.extend(since.map(changes).unwrap_or_default());
+    says.extend(since.map(|since| changes(since, listed)).unwrap_or_default());
     says
 }
 
-/// Cells drawn as one column.
-fn columns(cells: &[Cell]) -> Vec<&[Cell]> {
-    cells.chunks(cells.len().div_ceil(COLUMNS).max(1)).collect()
-}
-
-fn picture(cells: &[Cell]) -> String {
-    let columns = columns(cells);
+/// Draws cells in at most so many columns and rows of latency.
+fn picture(cells: &[Cell], columns: usize, rows_max: usize) -> String {
+    let columns: Vec<&[Cell]> = cells.chunks(cells.len().div_ceil(columns).max(1)).collect();
     let counts: Vec<Vec<u32>> = columns.iter().map(|cells| counts(cells)).collect();
     let is_used = |row: &usize| counts.iter().any(|column| column.get(*row).is_some_and(|n| *n > 0));
     let rows = counts.iter().map(Vec::len).max().unwrap_or(0);
     let (first, last) = ((0..rows).find(is_used), (0..rows).rfind(is_used));
-    let mut text = format!("{:>LABEL$}  the darker, the more reads of that place\n", "latency");
-    for row in (first.unwrap_or(0)..=last.unwrap_or(0)).rev() {
-        let line: String = counts.iter().map(|column| shade(column, row)).collect();
-        text.push_str(&format!("{:>LABEL$} |{line}|\n", below(row)));
+    let mut text = String::new();
+    let (first, last) = (first.unwrap_or(0), last.unwrap_or(0));
+    // Where the screen has no room for each doubling of the latency, a row has several.
+    let doublings = (last - first + 1).div_ceil(rows_max).max(1);
+    for top in (first..=last).rev().step_by(doublings) {
+        let rows = (top + 1).saturating_sub(doublings).max(first)..top + 1;
+        let line: String = counts.iter().map(|column| shade(column, rows.clone())).collect();
+        text.push_str(&format!("{:>LABEL$} |{line}|\n", below(top)));
     }
+    let mut range = String::new();
     let rates: Vec<Option<f64>> = columns.iter().map(|cells| mean_rate(cells)).collect();
     if let Some((least, most)) = ends(&rates) {
         let line: String = rates.iter().map(|rate| rate.map_or(' ', |rate| bar(rate / most))).collect();
-        text.push_str(&format!("{:>LABEL$} |{line}| {} to {}\n", "MiB/s", long(least), long(most)));
+        text.push_str(&format!("{:>LABEL$} |{line}|\n", "MiB/s"));
+        range = format!("; MiB/s: {} to {}", long(least), long(most));
     }
     let end = cells.last().map_or(0, |cell| cell.to_bytes);
     let (middle, end) = (size(end / 2), size(end));
@@ -97,7 +118,7 @@ fn picture(cells: &[Cell]) -> String {
         "0",
         rest = (columns.len() - half).saturating_sub(end.len())
     ));
-    text
+    format!("{:>LABEL$}  darker: more reads{range}\n{text}", "latency")
 }
 
 fn counts(cells: &[Cell]) -> Vec<u32> {
@@ -107,9 +128,9 @@ fn counts(cells: &[Cell]) -> Vec<u32> {
 }
 
 /// A row with any read at all is not blank.
-fn shade(column: &[u32], row: usize) -> char {
+fn shade(column: &[u32], rows: Range<usize>) -> char {
     let all: u32 = column.iter().sum();
-    match column.get(row).copied().unwrap_or(0) {
+    match rows.filter_map(|row| column.get(row)).sum::<u32>() {
         0 => SHADES[0],
         reads => SHADES[(1 + 4 * reads as usize / (all as usize).max(1)).min(SHADES.len() - 1)],
     }
@@ -148,13 +169,13 @@ fn below(row: usize) -> String {
 }
 
 /// One sentence for each finding, a few of each kind.
-fn sentences(findings: &[Finding]) -> Vec<String> {
+fn sentences(findings: &[Finding], listed: usize) -> Vec<String> {
     let same_kind = |a: &Finding, b: &Finding| std::mem::discriminant(a) == std::mem::discriminant(b);
     let mut says = Vec::new();
     for kind in findings.chunk_by(same_kind) {
-        says.extend(kind.iter().take(LISTED_MAX).map(sentence));
-        if kind.len() > LISTED_MAX {
-            says.push(format!("… and {} more of this kind; --json has all.", kind.len() - LISTED_MAX));
+        says.extend(kind.iter().take(listed).map(sentence));
+        if kind.len() > listed {
+            says.push(format!("… and {} more of this kind; --json has all.", kind.len() - listed));
         }
     }
     says
@@ -250,7 +271,7 @@ fn by_chance(chance: f64) -> String {
     }
 }
 
-fn changes(since: &Comparison) -> Vec<String> {
+fn changes(since: &Comparison, listed: usize) -> Vec<String> {
     let mut says = vec![format!(
         "Since the baseline: the latency of the median place is {} times what it was.",
         short(since.times_all)
@@ -258,7 +279,7 @@ fn changes(since: &Comparison) -> Vec<String> {
     if since.changed.is_empty() {
         says.push("No place changed against the others by more than chance explains.".to_owned());
     }
-    for cell in since.changed.iter().take(LISTED_MAX) {
+    for cell in since.changed.iter().take(listed) {
         let span = format!("{} to {}", size(cell.from_bytes), size(cell.to_bytes));
         says.push(match cell.times > 1.0 {
             true => format!("SLOWER: {span} takes {} times as long, apart from that.", short(cell.times)),
@@ -267,8 +288,8 @@ fn changes(since: &Comparison) -> Vec<String> {
             }
         });
     }
-    if since.changed.len() > LISTED_MAX {
-        says.push(format!("… and {} more; --json has all.", since.changed.len() - LISTED_MAX));
+    if since.changed.len() > listed {
+        says.push(format!("… and {} more; --json has all.", since.changed.len() - listed));
     }
     says
 }

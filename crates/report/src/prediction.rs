@@ -84,7 +84,12 @@ pub fn table(page: Page<'_>, options: TextOptions) -> String {
     let is_brief = brief.is_some();
     let shown = brief.unwrap_or_else(|| numbers(rows)).text(columns);
     text.push_str(&shown.text);
-    let mut say = |sentence: &str| text.push_str(&format!("\n{}\n", wrap(sentence, columns, "")));
+    // On one screen sentences follow one another.
+    let mut gap = "\n";
+    let mut say = |sentence: &str| {
+        text.push_str(&format!("{gap}{}\n", wrap(sentence, columns, "")));
+        gap = if is_brief { "" } else { "\n" };
+    };
     if let [what_if] = rows.first().map_or(&[][..], |row| &row.what_ifs)
         && is_brief
     {
@@ -119,10 +124,11 @@ pub fn table(page: Page<'_>, options: TextOptions) -> String {
     }
     if !rows.iter().all(|row| is_shown(&row)) {
         let says = match is_brief {
-            true => "--explain shows MiB/s and means, how busy each resource is, and what a change does.",
+            true => "--explain shows how busy each resource is, and what a change does.",
             false => "--explain shows how busy each resource is.",
         };
-        text.push_str(&format!("\n{}\n", wrap(says, columns, "")));
+        let gap = if is_brief { "" } else { "\n" };
+        text.push_str(&format!("{gap}{}\n", wrap(says, columns, "")));
     }
     text
 }

@@ -27,35 +27,51 @@ const TEXT_COLUMNS: usize = 80;
 /// A latency whose interval spans more than this factor says what would narrow it.
 const WIDE: f64 = 5.0;
 
+/// Most lines in brief: with what is typed before and after, a terminal has 24.
+const SCREEN_LINES: usize = 22;
+/// Rows of the table in brief, however much there is to say.
+const ROWS_MIN: usize = 3;
+
 /// The whole page; in brief what fits a screen: the candidates, then the answer, its margin and what a failure leaves.
 #[must_use]
 pub fn page(answer: &Answer, options: TextOptions) -> String {
     let need = &answer.question.need;
     let prose = options.width.min(TEXT_COLUMNS);
-    let is_brief = options.detail == Detail::Brief;
     let needed = wrap(&format!("Needed: {}.", needed(&answer.question)), prose, "  ");
-    let table = candidates(answer).render(Format::Text(options.width.min(TABLE_COLUMNS)));
-    let mut parts = vec![needed];
-    if is_brief {
-        parts.push(table.trim_end().to_owned());
-    }
-    parts.push(wrap(&sentence(answer), prose, ""));
+    let mut parts = vec![wrap(&sentence(answer, Detail::Full), prose, "")];
     parts.extend(unpriced(answer).map(|text| wrap(&text, prose, "")));
     parts.extend(states(answer).map(|text| wrap(&text, prose, "")));
     parts.extend(answer.changes.iter().map(|change| {
         let before = answer.candidates.first().map(|c| &c.assessment);
         wrap(&effect(need, &change.change, before, &change.assessment), prose, "")
     }));
-    if is_brief {
+    let mut table = candidates(answer);
+    if options.detail == Detail::Brief {
         let assumed = answer.question.assumed.join(" ");
-        let says = format!("{assumed} --explain says what the numbers mean.");
-        parts.push(wrap(says.trim_start(), prose, ""));
+        parts.push(wrap(assumed.trim_start(), prose, ""));
+        // The title of the table with its rule, two blank lines, and the last line.
+        let room =
+            |says: &str| SCREEN_LINES.saturating_sub(needed.lines().count() + says.lines().count() + 5);
+        let mut says = parts.join("\n");
+        if room(&says) < ROWS_MIN.min(table.rows.len()) {
+            parts[0] = wrap(&sentence(answer, Detail::Brief), prose, "");
+            says = parts.join("\n");
+        }
+        let most = room(&says).max(ROWS_MIN);
+        let more = table.rows.len().saturating_sub(most);
+        table.rows.truncate(most);
+        let more = match more {
+            0 => String::new(),
+            1 => "lists one more candidate, and ".to_owned(),
+            more => format!("lists {more} more candidates, and "),
+        };
+        let table = table.render(Format::Text(options.width.min(TABLE_COLUMNS)));
         // Two blank lines tell three parts apart; more cost the screen.
-        return format!("{}\n\n{}\n\n{}\n", parts[0], parts[1], parts[2..].join("\n"));
+        return format!("{needed}\n\n{table}\n{says}\n--explain {more}says what the numbers mean.\n");
     }
-    parts.push(table.trim_end().to_owned());
-    parts.push(wrap(&basis(answer), prose, ""));
-    parts.join("\n\n") + "\n"
+    let table = table.render(Format::Text(options.width.min(TABLE_COLUMNS)));
+    let basis = wrap(&basis(answer), prose, "");
+    format!("{needed}\n\n{}\n\n{}\n\n{basis}\n", parts.join("\n\n"), table.trim_end())
 }
 
 /// Returns the table of candidates in a format.
@@ -89,7 +105,7 @@ fn needed(question: &Question) -> String {
 
 /// The answer as a sentence with its margin.
 #[must_use]
-pub fn sentence(answer: &Answer) -> String {
+pub fn sentence(answer: &Answer, detail: Detail) -> String {
     let need = &answer.question.need;
     let state = in_state(answer.question.endure);
     let Some(first) = answer.candidates.first() else {
@@ -123,7 +139,9 @@ pub fn sentence(answer: &Answer) -> String {
         let room = head_room(room);
         text.push_str(&format!(" Headroom: {room}, up to {} IOPS{}.", count(a.most_iops), within(need)));
     }
-    text.push_str(&narrower(need, best));
+    if detail == Detail::Full {
+        text.push_str(&narrower(need, best));
+    }
     text.push_str(&margin(need, best));
     if a.is_bound {
         text.push_str(
@@ -350,12 +368,12 @@ pub fn candidates(answer: &Answer) -> Table {
     };
     let costs = answer.candidates.iter().any(|c| c.cost.is_some());
     let mut columns = vec![
-        Column::text("Candidate").narrow(Narrow::Cut(20)),
+        Column::text("Candidate").narrow(Narrow::Cut(24)),
         Column::text("Sustains"),
         Column::number("Usable", "TB").narrow(Narrow::Drop(1)),
         Column::number(name, "ms"),
         Column::number("Most", "IOPS").decimals(Decimals::Fixed(0)),
-        Column::text("Breaks first").narrow(Narrow::Cut(10)),
+        Column::text("Breaks first").narrow(Narrow::Words(10)),
     ];
     if costs {
         columns.push(Column::number("Cost", "").decimals(Decimals::Fixed(0)));
@@ -424,7 +442,7 @@ pub fn document(answer: &Answer) -> Value {
             "devices_at_least": answer.question.disks_least,
             "devices_at_most": answer.question.disks_most,
         },
-        "says": sentence(answer),
+        "says": sentence(answer, Detail::Full),
         "carried": answer.best().is_some(),
         "candidates": answer.candidates.iter().map(|c| json!({
             "name": c.name,

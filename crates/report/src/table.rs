@@ -66,6 +66,8 @@ pub enum Narrow {
     Keep,
     /// Its cells lose their middle, down to this many columns.
     Cut(usize),
+    /// Its cells lose words from their end, down to this many columns.
+    Words(usize),
     /// It is left out; the highest rank goes first.
     Drop(u8),
 }

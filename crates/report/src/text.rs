@@ -59,8 +59,14 @@ fn brief(
             .or_else(|| steady_sweeps(header, summary, options))
             .unwrap_or_else(|| brief_table(header, summary, options))
     };
+    let beside = beside_curves(header, summary, options);
+    if !beside.is_empty() {
+        // Two tables fill a screen without a blank line.
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+    }
     text.push_str(&if own.is_empty() { block() } else { own.trim_start().to_owned() });
-    text.push_str(&beside_curves(header, summary, options));
+    text.push_str(&beside);
     text.push_str(&crate::conduct::steady_text(summary, options.prose()));
     text.push_str(&sheet_text(header, summary, meta, options));
     text.push_str(&crate::fleet::text(header, summary, options.prose()));
@@ -72,17 +78,18 @@ fn brief(
     }
     let is_diagnosis = header.diagnosis.is_some();
     let mut lines = answer_text(&answer, is_diagnosis, options);
-    while lines.lines().count() > room && answer.shorten() {
+    while lines.trim_start().lines().count() > room && answer.shorten() {
         lines = answer_text(&answer, is_diagnosis, options);
     }
-    text.push_str(&lines);
+    text.push_str(if own.is_empty() { &lines } else { lines.trim_start() });
     text
 }
 
-/// With four tests, the shell's line and the one about a file that was filled, 24 lines have room for so many.
-const ANSWER_LINES: usize = 12;
-/// What has a table of its own leaves room for so many.
-const ANSWER_LINES_OF_OWN: usize = 4;
+/// With four tests, the shell's line and the one about a file that was filled, 24 lines have room for so many, and for a
+/// blank line before them.
+const ANSWER_LINES: usize = 11;
+/// What has a table of its own leaves room for so many, without a blank line before them.
+const ANSWER_LINES_OF_OWN: usize = 3;
 
 /// The answer, and how to see the rest.
 fn answer_text(answer: &Answer, is_diagnosis: bool, options: TextOptions) -> String {
@@ -174,7 +181,7 @@ fn beside_curves(header: &RunHeader, summary: &RunSummary, options: TextOptions)
     };
     match steps.is_empty() {
         true => String::new(),
-        false => format!("\n{}", of_table(&forum::priced(&steps, Reader::Person, price(header)), options)),
+        false => of_table(&forum::priced(&steps, Reader::Person, price(header)), options),
     }
 }
 

@@ -16,7 +16,7 @@ use assay_spec::Plan;
 use assay_spec::units::MIB;
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::output::terminal::{error_options, note, rub_out_interrupt};
+use crate::output::terminal::{error_options, note, rub_out_interrupt, shown};
 
 /// How often the display is redrawn at most, per second.
 const DRAWS_PER_S: u8 = 10;
@@ -106,7 +106,8 @@ impl Progress {
                 note!("filling {}{again}: {}", progress.path.display(), HumanBytes(progress.total_bytes));
             }
             let bar = bar(progress.total_bytes, "{wide_msg} [{bar:10}] {percent}% {prefix} {eta} left");
-            bar.set_message(line(&format!("filling {}{again}", progress.path.display())).into_owned());
+            let says = format!("filling {}{again}", progress.path.display());
+            bar.set_message(moving(&line(&says)));
             show(Some(&bar));
             (self.filling, self.said_at) = (Some((progress.clone(), bar)), progress.elapsed);
         }
@@ -118,7 +119,7 @@ impl Progress {
             last.clone_from(progress);
             bar.set_position(progress.done_bytes);
             let rate = format!("{:.0} MiB/s", progress.bytes_per_s / MIB as f64);
-            bar.set_prefix(waited_words(progress).unwrap_or(rate));
+            bar.set_prefix(moving(&waited_words(progress).unwrap_or(rate)));
         }
     }
 
@@ -194,14 +195,14 @@ impl Progress {
         let (options, room) = (error_options(), lines().saturating_sub(OTHER_LINES).max(1));
         let mut steps = self.ended[self.ended.len().saturating_sub(room)..].to_vec();
         let Some(at) = self.standing.at(at_ns) else {
-            return bar.set_message(terminal(rows(&steps, options).trim_end()).into_owned());
+            return bar.set_message(moving(&terminal(rows(&steps, options).trim_end())));
         };
         steps.extend(collector.step_so_far(at.step));
         let mut text = format!("{}{}", rows(&steps, options), moment(&at));
         if let Some(warning) = &self.warning {
             text.push_str(&format!("\n{}", wrap(warning, options.width, "  ")));
         }
-        bar.set_message(terminal(&text).into_owned());
+        bar.set_message(moving(&terminal(&text)));
     }
 
     /// Ends the display: it goes where the whole table is printed on the same screen, and stays where not.
@@ -223,13 +224,13 @@ pub(crate) struct Ticking {
 impl Ticking {
     pub(crate) fn new(says: &'static str) -> Self {
         let bar = bar(0, "{msg}");
-        bar.set_message(says);
+        bar.set_message(moving(says));
         show(Some(&bar));
         Self { bar }
     }
 
-    pub(crate) fn says(&self, text: String) {
-        self.bar.set_message(text);
+    pub(crate) fn says(&self, text: &str) {
+        self.bar.set_message(moving(text));
     }
 }
 
@@ -244,6 +245,11 @@ fn bar(length: u64, template: &str) -> ProgressBar {
     let style = ProgressStyle::with_template(template).expect("the template is a constant");
     let target = ProgressDrawTarget::stderr_with_hz(DRAWS_PER_S);
     ProgressBar::with_draw_target(Some(length), target).with_style(style.progress_chars("=> "))
+}
+
+/// Text of a line that moves, as this terminal can show it: such lines are on terminals only.
+fn moving(text: &str) -> String {
+    shown(text, true).into_owned()
 }
 
 /// Lines of the terminal; a common height where there is none.

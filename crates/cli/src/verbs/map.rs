@@ -104,7 +104,7 @@ fn survey<T: Target>(args: &MapArgs, reader: &mut Reader<T>, stop: &StopSignal) 
         let spent = began.elapsed().as_nanos() as f64 / args.budget.0.max(1) as f64;
         if drawn.elapsed() > DRAW_EVERY {
             drawn = Instant::now();
-            ticking.says(format!("mapping: {:.0} %, {} reads", spent * 100.0, survey.samples().len()));
+            ticking.says(&format!("mapping: {:.0} %, {} reads", spent * 100.0, survey.samples().len()));
         }
         let Some(look) = survey.next(spent) else { break };
         let Some(reading) = reader.read(look.offset_bytes, look.size_bytes).map_err(meant)? else { break };

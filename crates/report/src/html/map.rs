@@ -3,7 +3,7 @@
 use assay_surface::{Cell, Comparison, SurfaceMap};
 
 use super::{page_end, page_start};
-use crate::map::{below_ns, head, sentences_of};
+use crate::map::{LISTED_MAX, below_ns, head, sentences_of};
 use crate::number::{long, short, size};
 use crate::svg::{Axis, Heat, HeatColumn, HeatOf, Line, Lines, escape};
 
@@ -17,7 +17,7 @@ const GIB_FROM: u64 = 4 << 30;
 pub fn map(map: &SurfaceMap, since: Option<&Comparison>) -> String {
     let mut page = page_start(&format!("Map of {}", map.target));
     page.push_str(&format!("<h1>Map of {}</h1>\n<p>{}</p>\n", escape(&map.target), escape(&head(map))));
-    for says in sentences_of(map, since) {
+    for says in sentences_of(map, since, LISTED_MAX) {
         page.push_str(&format!("<p><strong>{}</strong></p>\n", escape(&says)));
     }
     page.push_str(&format!("<figure>{}</figure>\n", latencies(map)));

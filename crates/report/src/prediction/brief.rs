@@ -9,7 +9,7 @@ use super::{Expectation, alone_cells};
 use crate::number::long;
 use crate::table::{Align, Cell, Column, Narrow, Table};
 
-/// Names of tests, and of limits, are cut to this, so that the table fits 80 columns and both can be read.
+/// Names of tests are cut to this, and limits by words to that, so that the table fits 80 columns and both can be read.
 const TEST_COLUMNS: usize = 24;
 const LIMIT_COLUMNS: usize = 18;
 
@@ -35,7 +35,7 @@ pub(super) fn table(rows: &[Expectation]) -> Option<Table> {
     // The sentence below names a change that is alone.
     let titles = changes.iter().map(|change| if changes.len() == 1 { GAIN } else { *change });
     columns.extend(titles.map(number));
-    columns.push(Column::text("Limited by").narrow(Narrow::Cut(LIMIT_COLUMNS)));
+    columns.push(Column::text("Limited by").narrow(Narrow::Words(LIMIT_COLUMNS)));
     let mut table = Table::new(columns);
     for (row, prediction) in rows.iter().zip(&predictions) {
         let [iops, _, _, p99_ms] = alone_cells(prediction);

@@ -1,7 +1,7 @@
 //! A table as columns of text that respect a width.
 
 use super::{Align, Narrow, Row, Table};
-use crate::layout::{left, width, wrap};
+use crate::layout::{left, left_words, width, wrap};
 
 /// Spaces between columns, and what they shrink to before any cell is cut.
 const GAP: usize = 2;
@@ -73,7 +73,7 @@ impl Table {
             self.cut(&mut layout, columns);
             let rank = |index: &usize| match self.columns[*index].narrow {
                 Narrow::Drop(rank) => Some(rank),
-                Narrow::Keep | Narrow::Cut(_) => None,
+                Narrow::Keep | Narrow::Cut(_) | Narrow::Words(_) => None,
             };
             // Of equal ranks the last goes first.
             let next = shown.iter().copied().filter(|i| rank(i).is_some()).max_by_key(|i| (rank(i), *i));
@@ -97,7 +97,7 @@ impl Table {
     fn cut(&self, layout: &mut Layout, columns: usize) {
         while layout.total() > columns {
             let spare = |at: usize| match self.columns[layout.shown[at]].narrow {
-                Narrow::Cut(least) => layout.widths[at].saturating_sub(least),
+                Narrow::Cut(least) | Narrow::Words(least) => layout.widths[at].saturating_sub(least),
                 Narrow::Keep | Narrow::Drop(_) => 0,
             };
             let widest =
@@ -113,7 +113,10 @@ impl Table {
             if at > 0 {
                 line.push_str(&" ".repeat(layout.gap));
             }
-            let cell = left(&cells[*index], layout.widths[at]);
+            let cell = match self.columns[*index].narrow {
+                Narrow::Words(_) => left_words(&cells[*index], layout.widths[at]),
+                Narrow::Keep | Narrow::Cut(_) | Narrow::Drop(_) => left(&cells[*index], layout.widths[at]),
+            };
             match self.columns[*index].align {
                 Align::Left => line.push_str(&cell),
                 Align::Right => {

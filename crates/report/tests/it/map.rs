@@ -1,7 +1,7 @@
 //! A map as text and as a document.
 
 use assay_report::map::{map_json, map_text};
-use assay_report::text::TextOptions;
+use assay_report::text::{Detail, TextOptions};
 use assay_spec::random::split_mix;
 use assay_surface::{Ground, Order, Outcome, Sample, SurfaceMap, Survey, compare, map_of};
 
@@ -35,6 +35,18 @@ fn map(worn: bool) -> SurfaceMap {
 fn a_map_is_a_picture_and_sentences() {
     let text = map_text(&map(false), None, TextOptions::default());
     insta::assert_snapshot!(text);
+}
+
+/// Rows of the picture wrapped at 80 columns and at 60, and a map of many latencies took more than a screen.
+#[test]
+fn a_map_fits_80_and_60_columns_and_a_screen() {
+    for width in [80, 60] {
+        let options = TextOptions { width, detail: Detail::Brief, ..TextOptions::default() };
+        let text = map_text(&map(false), None, options);
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+        assert!(width < 80 || text.lines().count() <= 22, "{text}");
+        assert!(text.contains("SLOW MEMBER: member 3 of 4") && text.contains("<8.4 ms |"), "{text}");
+    }
 }
 
 #[test]

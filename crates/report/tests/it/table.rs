@@ -106,3 +106,18 @@ fn bbcode_opens_no_tag_that_it_does_not_close() {
         "[table]\n[tr][th]Target[/th][/tr]\n[tr][td]iscsi://［fe80::1］/x[/td][/tr]\n[/table]\n"
     );
 }
+
+/// "one 1GbE li…d direction" was no name of a limit.
+#[test]
+fn names_of_limits_are_cut_between_words() {
+    let mut table =
+        Table::new(vec![Column::number("IOPS", ""), Column::text("Limited by").narrow(Narrow::Words(8))]);
+    for limit in ["one 1GbE link, read direction", "4 disks", "unbreakable"] {
+        table.push([1.0.into(), limit.into()]);
+    }
+    let text = |width: usize| table.render(Format::Text(width));
+    assert!(text(80).contains("one 1GbE link, read direction\n"), "{}", text(80));
+    let narrow = text(22);
+    assert!(narrow.contains(" one 1GbE link …\n") && narrow.contains(" 4 disks\n"), "{narrow}");
+    assert!(text(14).contains(" one …\n") && text(14).contains("…"), "{}", text(14));
+}
