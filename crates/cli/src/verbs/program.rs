@@ -33,7 +33,14 @@ fn libc_name() -> &'static str {
     if cfg!(target_env = "gnu") { "against glibc" } else { "not against glibc" }
 }
 
+/// The script of bash, which breaks words where addresses have colons; that of the parser does not know it.
+const BASH: &str = include_str!("completions.bash");
+
 pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<Exit> {
+    if args.shell == clap_complete::Shell::Bash {
+        say(BASH)?;
+        return Ok(Exit::Done);
+    }
     let mut script = Vec::new();
     let shells = Shells::builtins();
     let name = args.shell.to_string();

@@ -58,9 +58,13 @@ fn candidates(kind: Kind, typed: &OsStr) -> Vec<CompletionCandidate> {
         Kind::Run => {
             let rows = newest();
             let labels = labels(&rows).into_iter();
+            // What a run is compared with, for those who know that word.
+            let expected =
+                arrays().map(|name| format!("array:{name}")).filter(|_| begun.starts_with("array:"));
             ["last".to_owned()]
                 .into_iter()
                 .chain(labels)
+                .chain(expected)
                 .chain(rows.iter().map(|row| row.run.clone()))
                 .collect()
         }
@@ -73,6 +77,8 @@ fn candidates(kind: Kind, typed: &OsStr) -> Vec<CompletionCandidate> {
     let fits = words.into_iter().filter(|word| word.starts_with(&*begun)).map(CompletionCandidate::new);
     let files = match kind {
         Kind::Label => Vec::new(),
+        // All files of a folder would hide the runs among them.
+        Kind::Run | Kind::Array if begun.is_empty() => Vec::new(),
         _ => PathCompleter::any().complete(typed),
     };
     fits.chain(files).collect()
@@ -111,6 +117,8 @@ mod tests {
         assert!(offers(Kind::Plan, "vmw").contains(&"vmware-modern".to_owned()));
         assert_eq!(offers(Kind::Array, "ix4"), ["ix4-200d"]);
         assert_eq!(offers(Kind::Target, "sim:ix4"), ["sim:ix4-200d"]);
+        assert_eq!(offers(Kind::Run, "array:ix4"), ["array:ix4-200d"]);
+        assert!(!offers(Kind::Run, "").iter().any(|word| word == "src/"), "no files until one is begun");
         command().debug_assert();
         let run = command().find_subcommand("run").cloned().unwrap();
         let kinds: Vec<Kind> = run.get_positionals().filter_map(kind).collect();
