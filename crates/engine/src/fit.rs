@@ -91,9 +91,13 @@ fn block_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<S
                     Blocks::OfDirectIo => "the smallest direct I/O",
                     Blocks::OfDevice => "the block size",
                 };
+                let binary = Bytes(bytes.0 / 1000 * 1024);
                 let next = match place.blocks {
-                    Blocks::OfDirectIo => "; --cached has no such limit",
-                    Blocks::OfDevice => "; use a multiple of it",
+                    _ if bytes.0.is_multiple_of(1000) && bytes.0 > 0 && binary.0.is_multiple_of(block) => {
+                        format!("; KB is 1,000 bytes: write {binary}")
+                    }
+                    Blocks::OfDirectIo => "; --cached has no such limit".to_owned(),
+                    Blocks::OfDevice => "; use a multiple of it".to_owned(),
                 };
                 return Some(format!(
                     "{what} {bytes} is not a multiple of {}, {unit} of {}{next}",
@@ -375,6 +379,8 @@ mod tests {
             small,
             "size 512B is not a multiple of 4KiB, the smallest direct I/O of t.dat; --cached has no such limit"
         );
+        let decimal = misfit("access = [{ size = \"4KB\" }]", 512, 1 << 20).unwrap();
+        assert!(decimal.ends_with("; KB is 1,000 bytes: write 4KiB"), "{decimal}");
         let lun = misfit_of("access = [{ size = 512 }]", 4096, 1 << 20, Blocks::OfDevice).unwrap();
         assert_eq!(lun, "size 512B is not a multiple of 4KiB, the block size of t.dat; use a multiple of it");
         let narrow = misfit("access = [{ size = 4096 }]\nworkers = 4", 512, 3 * 4096).unwrap();

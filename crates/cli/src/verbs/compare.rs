@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use assay_analysis::compare::{ResultSet, Side, Source, compare_with};
+use assay_record::Outcome;
 use assay_report::reading;
-use assay_store::Store;
+use assay_store::{RunRow, Store};
 use assay_target::input::{Input, read_text};
 
 use crate::args::CompareArgs;
 use crate::exit::Exit;
 use crate::output::render::Rendered as _;
-use crate::output::terminal::say;
+use crate::output::terminal::{note, say};
 use crate::output::{Kept, Output};
 use crate::verbs::published;
 use crate::words::fail_if::judged_by_gates;
@@ -111,7 +112,7 @@ fn readings_of(store: &anyhow::Result<Store>, name: &str) -> anyhow::Result<Foun
         return Ok(Found { label, readings: vec![reading] });
     }
     let store = store.as_ref().map_err(|error| anyhow::anyhow!("{error:#}"))?;
-    let labelled: Vec<String> = store.labelled(name)?.into_iter().map(|row| row.run).collect();
+    let labelled = complete(store.labelled(name)?);
     let runs = if labelled.is_empty() { vec![store.find(name)?] } else { labelled };
     let mut found = Found { label: None, readings: Vec::new() };
     for run in &runs {
@@ -120,4 +121,19 @@ fn readings_of(store: &anyhow::Result<Store>, name: &str) -> anyhow::Result<Foun
         found.readings.push(stored.result_set());
     }
     Ok(found)
+}
+
+/// The runs of a label that are its repetitions: where some came to an end, not those that did not, whose complete steps
+/// a resumed run has again.
+fn complete(mut rows: Vec<RunRow>) -> Vec<String> {
+    let is_done = |row: &RunRow| row.status == Some(Outcome::Done);
+    if rows.iter().any(is_done) {
+        let left_out: Vec<&str> =
+            rows.iter().filter(|row| !is_done(row)).map(|row| row.run.as_str()).collect();
+        if !left_out.is_empty() {
+            note!("left out, as they did not come to their end: {}", left_out.join(", "));
+        }
+        rows.retain(is_done);
+    }
+    rows.into_iter().map(|row| row.run).collect()
 }

@@ -30,6 +30,7 @@ use crate::words::fail_if::{changes, check, judged_by_limits};
 use crate::words::fleet::fleet;
 use crate::words::foreign::ForeignOrder;
 use crate::words::order::journal_of;
+use crate::words::other_tools::line_of_tool;
 use crate::words::plan::{plan, understood};
 use crate::words::plan_file::is_plan;
 use crate::words::store::open_store;
@@ -76,6 +77,9 @@ fn check_order(args: &RunArgs) -> anyhow::Result<()> {
             bail!("the plan comes before its targets: assay run {plan} {}", without_secret(&args.plan))
         }
         (None, None) if !is_plan(&args.plan) && looks_like_target(&args.plan) => {
+            if let Some(says) = line_of_tool(&args.plan) {
+                bail!(says);
+            }
             let target = without_secret(&args.plan);
             bail!(
                 "which plan? assay run vmware {target} --quick runs the forum's tests; assay suites lists more"

@@ -170,6 +170,8 @@ pub(crate) fn unquoted(typed: &[String]) -> Option<String> {
     let (_, options) = line.split_first()?;
     let is_meant = ["run", "convert"].contains(&verb.as_str())
         && options.iter().any(|word| word.starts_with('-'))
+        // One that is in quotes is not what is wrong.
+        && !line.iter().any(|word| word.contains(' ') && command::is_command(word))
         && command::is_command(&line.join(" "));
     let (line, target) = match line {
         [line @ .., last] if !last.starts_with('-') => (line, as_typed(last)),

@@ -235,6 +235,10 @@ const LETTERS: &[(char, &str, &str)] = &[
     ('L', "to measure latencies", "nothing: they are always measured"),
 ];
 
+/// What is said of a run that is resumed with a plan, a target or settings.
+const RESUME: &str = "--resume takes plan, targets and settings from that run: assay run --resume RUN; with others it \
+                      is a new run, and --only NAME measures a part of its plan";
+
 /// Tools whose name is typed as a verb; their command line is a plan.
 const TOOLS: [&str; 5] = ["fio", "diskspd", "sqlio", "vdbench", "iometer"];
 /// Tools whose results are read, and whose command lines are not.
@@ -253,6 +257,11 @@ pub(crate) fn meant(error: &clap::Error, typed: &[String]) -> Option<String> {
             option(unknown, typed)
                 .or_else(|| letter(unknown, typed))
                 .or_else(|| no_option(error, unknown, typed))
+        }
+        ErrorKind::ArgumentConflict => {
+            let resumes = |word: &String| word == "--resume" || word.starts_with("--resume=");
+            let is_verb = typed.first().is_some_and(|verb| verb == "run");
+            (is_verb && typed.iter().any(resumes)).then(|| RESUME.to_owned())
         }
         ErrorKind::InvalidSubcommand => {
             // What is spelled like a verb is a slip, which the parser of the command line answers.
@@ -398,8 +407,28 @@ fn no_option(error: &clap::Error, unknown: &str, all: &[String]) -> Option<Strin
     let is_alike =
         error.get(ContextKind::SuggestedArg).is_some_and(|alike| is_slip(&alike.to_string(), unknown));
     let verb = all.first().filter(|verb| !verb.starts_with('-'))?;
+    if verb == "predict" && unknown == "--array" {
+        let array = value_of("array", all).unwrap_or("ARRAY");
+        let plan = all.get(1).filter(|word| !word.starts_with('-')).map_or("PLAN", String::as_str);
+        return Some(format!(
+            "there is no option --array; the array comes first: assay predict {array} {plan}"
+        ));
+    }
     (!is_alike && unknown.starts_with("--"))
         .then(|| format!("there is no option {unknown}; assay {verb} --help lists the options"))
+}
+
+/// What is said of a command line, in quotes, of a tool whose command lines are no plans.
+pub(crate) fn line_of_tool(line: &str) -> Option<String> {
+    let (tool, _) = line.trim().split_once(' ')?;
+    RESULTS_ONLY.contains(&tool).then(|| {
+        let like = if tool == "dd" { "; the suite dd-stream reads and writes as dd does" } else { "" };
+        format!(
+            "a command line of {tool} is no plan; what it printed is read by assay import FILE{like}: assay run {} \
+             TARGET",
+            if tool == "dd" { "dd-stream" } else { "vmware" }
+        )
+    })
 }
 
 fn verb(typed: &str) -> Option<String> {

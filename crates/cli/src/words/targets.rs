@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use assay_spec::suites::suite;
+use assay_spec::units::Bytes;
 use assay_spec::{Address, AddressError, without_secret};
 
 use crate::args::{Form, RunArgs, StoreArgs};
@@ -14,6 +15,7 @@ use crate::words::other_tools::setting;
 pub(crate) fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
     refuse_suites(targets)?;
     refuse_settings(targets)?;
+    refuse_slips(targets)?;
     let address = |t: &String| {
         t.parse()
             .map_err(|error| crate::words::offered::explain(t, error))
@@ -45,6 +47,41 @@ fn refuse_settings(targets: &[String]) -> anyhow::Result<()> {
     let known = targets.iter().filter(is_meant).find_map(|target| Some((target, setting(target)?)));
     let Some((target, here)) = known else { return Ok(()) };
     bail!("{target} is no target: {here}; a file of that name is ./{target}")
+}
+
+/// Options that are words, of those that are typed without their dashes.
+const OPTIONS: [&str; 9] =
+    ["cached", "direct", "each", "explain", "json", "overwrite", "quick", "remove", "sync"];
+
+/// A word that is no name of a target would become a file of that name, of gigabytes.
+fn refuse_slips(targets: &[String]) -> anyhow::Result<()> {
+    let is_absent = |target: &&String| !Path::new(target.as_str()).exists();
+    for target in targets.iter().filter(is_absent) {
+        let is_path = matches!(target.parse(), Ok(Address::Path(_)));
+        if let Some(here) = slip(target) {
+            bail!("{target} is no target: {here}; a file of that name is ./{target}");
+        }
+        if is_path && target.trim() != target {
+            bail!("target `{target}` has a blank at its end; without it: {}", target.trim());
+        }
+        if is_path && target.contains(['*', '?']) {
+            bail!("no file matches {target}, and Assay creates none with * or ? in its name");
+        }
+    }
+    Ok(())
+}
+
+/// What to type for a word that is an option, a count or a size.
+fn slip(word: &str) -> Option<String> {
+    let is_count = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_size = || word.starts_with(|c: char| c.is_ascii_digit()) && word.parse::<Bytes>().is_ok();
+    match word {
+        "direct" => Some("direct I/O is the default, and --cached uses the page cache".to_owned()),
+        _ if OPTIONS.contains(&word) => Some(format!("the option is --{word}")),
+        _ if is_count => Some(format!("to run it so many times: --repeat {word}")),
+        _ if is_size() => Some(format!("use --size {word} for the size of the file")),
+        _ => None,
+    }
 }
 
 /// Whether a word can only be meant as a target: it is an address, rightly written or not, it has a slash, or it is

@@ -152,6 +152,33 @@ fn the_program_describes_itself_to_shells_and_man() {
     ]);
 }
 
+/// Bash breaks words at colons and equal signs: no address and no `--array=NAME` was completed.
+#[test]
+fn bash_completes_addresses_and_options_with_a_value() {
+    let story = Story::new();
+    let script = story.assay(&["completions", "bash"]).ends(DONE).out;
+    story.write("assay.bash", script);
+    let offered = |words: &[&str], cursor: &str| -> String {
+        let line = words.concat();
+        let pieces: Vec<String> = words.iter().map(|word| format!("'{}'", word.trim())).collect();
+        let text = format!(
+            "assay() {{ \"$ASSAY\" \"$@\"; }}; . ./assay.bash; COMP_LINE='{line}'; COMP_WORDS=({}); \
+             COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _clap_complete_assay assay '{cursor}' x 2>/dev/null; \
+             echo \"${{COMPREPLY[@]}}\"",
+            pieces.join(" ")
+        );
+        let mut bash = std::process::Command::new("bash");
+        bash.args(["--norc", "-c", &text])
+            .current_dir(story.path("."))
+            .env("ASSAY", env!("CARGO_BIN_EXE_assay"));
+        String::from_utf8(bash.output().unwrap().stdout).unwrap().trim().to_owned()
+    };
+    assert_eq!(offered(&["assay ", "run ", "vmware ", "sim", ":", "ix4"], "ix4"), "ix4-200d");
+    assert_eq!(offered(&["assay ", "run ", "vmware ", "t.dat ", "--array", "=", "nas"], "nas"), "nas-4bay");
+    assert_eq!(offered(&["assay ", "run ", "vmware-m"], "vmware-m"), "vmware-modern");
+    assert!(offered(&["assay ", "run ", "vmware ", "sim", ":"], "").contains(" nas-4bay"));
+}
+
 /// Which of the words it was, nothing said.
 #[test]
 fn a_word_that_is_not_utf_8_is_named() {
@@ -161,4 +188,25 @@ fn a_word_that_is_not_utf_8_is_named() {
     command.arg(std::ffi::OsStr::from_bytes(b"bad\xff.dat"));
     let output = crate::story::printed(command.output().unwrap());
     output.refused(&[r#"error: "bad\xFF.dat" is not UTF-8"#, "ln -s"]);
+}
+
+/// `assay run t.dat vmware quick` filled a file called `quick`, and `'*.dat'` where nothing matches a file of that name.
+#[test]
+fn a_word_that_is_no_target_does_not_become_a_file() {
+    let story = Story::new();
+    story.write("t.dat", "");
+    for (words, says) in [
+        (&["vmware", "t.dat", "quick"][..], "the option is --quick; a file of that name is ./quick"),
+        (&["crystaldiskmark", "t.dat", "5", "1GiB"], "to run it so many times: --repeat 5"),
+        (&["crystaldiskmark", "t.dat", "1GiB"], "use --size 1GiB for the size of the file"),
+        (&["vmware", "./*.dat"], "no file matches ./*.dat"),
+        (&["vmware", "new.dat "], "has a blank at its end; without it: new.dat"),
+        (&["dd if=/dev/zero of=new.dat bs=1M"], "assay run dd-stream TARGET"),
+        (&["vmware", "null:", "--rate", "100MB/s"], "a rate counts I/Os, not bytes"),
+    ] {
+        story.assay(&[&["run"], words].concat()).refused(&[says]);
+    }
+    let predict = ["predict", "vmware", "--array", "nas-4bay"];
+    story.assay(&predict).refused(&["the array comes first: assay predict nas-4bay vmware"]);
+    assert!(["quick", "*.dat", "new.dat ", "5"].iter().all(|name| !story.path(name).exists()));
 }

@@ -298,4 +298,11 @@ fn a_run_that_ended_early_is_resumed_with_its_complete_steps() {
     // What is stored is the same.
     let stored = story.assay(&["show", "last", "--json"]).ends(DONE).json();
     assert_eq!(stored["tests"], after["tests"]);
+    // The run that ended early was a repetition of the one that has its steps again, with a spread of 0 %.
+    let id = |document: &Value| document["run"].as_str().unwrap().to_owned();
+    story.assay(&["run", "p.toml", "null:", "--label", "day"]).ends(WORSE);
+    let compared = story.assay(&["compare", "night", "day", "--json"]).ends(DONE);
+    let compared = compared.says(&["left out, as they did not come to their end: "]).json();
+    assert_eq!(compared["sides"][0]["runs"], serde_json::json!([id(&after)]), "{}", compared["sides"]);
+    story.assay(&["run", "p.toml", "null:", "--resume", "last"]).refused(&["--resume takes plan, targets"]);
 }

@@ -33,7 +33,10 @@ pub(crate) fn run(args: &RunArgs, name: &str) -> anyhow::Result<Exit> {
     baseline::check_gates(&changes(&args.fail_if), &store, &header.plan.name, &targets)?;
     let span = header.targets.first().map(|target| SizeSpec::Bytes(Bytes(target.member.span_bytes)));
     let stop = stop_on_signals()?;
-    note!("resuming run {run}: {} of {planned} steps are kept", complete.len());
+    match complete.len() {
+        0 => note!("none of the {planned} steps of run {run} is complete: all are measured"),
+        kept => note!("resuming run {run}: {kept} of {planned} steps are kept"),
+    }
     let order = Order {
         kept,
         label: args.label.clone().or(stored.label),
@@ -109,7 +112,10 @@ fn kept(events: Vec<Event>, complete: &[StepId], run: &str, started_unix_ms: u64
         format!("The first steps were measured by run {run}, which began {}.", minute(started_unix_ms));
     let next = "Storage, host or neighbours may have changed in between.".to_owned();
     let warning = Warning { rule: "resumed".to_owned(), says, next };
-    let mut kept = vec![Event { at_ns: 0, what: RunEvent::Warning(warning) }];
+    let mut kept = match complete {
+        [] => Vec::new(),
+        _ => vec![Event { at_ns: 0, what: RunEvent::Warning(warning) }],
+    };
     let mut open: Option<Vec<Event>> = None;
     for event in events {
         if let RunEvent::StepStarted(step) = &event.what {
