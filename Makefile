@@ -51,8 +51,9 @@ dist: ## what is distributed, in target/packages: .deb, .rpm, .tar.gz, bill of m
 
 docs: ## the documentation as a site, in target/docs/site: searchable, without foreign hosts, every link followed
 	@[ -x target/tools/bin/mdbook ] || $(CARGO) install --quiet --locked --root target/tools --target-dir target/tools/build mdbook@0.5.4
-	$(CARGO) build --quiet --package assay-cli
-	PATH="$(CURDIR)/target/tools/bin:$$PATH" $(CARGO) xtask site $${CARGO_TARGET_DIR:-target}/debug/assay
+	$(CARGO) build --quiet --package assay-cli --package xtask
+	cd $${CARGO_TARGET_DIR:-target}/debug && PROGRAMS="$$PWD" && cd "$(CURDIR)" && \
+		PATH="$(CURDIR)/target/tools/bin:$$PATH" "$$PROGRAMS/xtask" site "$$PROGRAMS/assay"
 
 fuzz: ## search for inputs that break a parser or a protocol, 2 s for each target; FUZZ="--seconds 600 session" for one, longer
 	@scripts/need.sh g++
