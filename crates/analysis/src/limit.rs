@@ -539,6 +539,8 @@ impl Group<'_> {
         let probably = if self.limits.iter().all(is_sure) { "" } else { "probably " };
         let what = match (all, self.indices.len()) {
             (1, _) if names.len() == 1 => "this test".to_owned(),
+            // Others prepare the targets, or were not judged.
+            (1, _) => shortened(names, &self.indices),
             (2, 2) => "both tests".to_owned(),
             (all, n) if all == n => format!("all {all} tests"),
             (all, n) if n > all / 2 => format!("{n} of {all} tests"),

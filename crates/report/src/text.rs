@@ -72,7 +72,12 @@ fn brief(
     text.push_str(&crate::fleet::text(header, summary, options.prose()));
     let mut answer = answer(header, summary, findings, meta);
     // A table of its own says what limits, and what puts it in doubt needs one line.
-    let room = if own.is_empty() { ANSWER_LINES } else { ANSWER_LINES_OF_OWN };
+    let room = match (own.is_empty(), is_unreliable) {
+        (true, _) => ANSWER_LINES,
+        // It says itself why not, in more lines.
+        (false, true) => 1,
+        (false, false) => ANSWER_LINES_OF_OWN,
+    };
     if !own.is_empty() {
         answer.be_short(is_unreliable);
     }

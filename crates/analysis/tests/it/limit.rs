@@ -477,6 +477,6 @@ fn what_prepares_the_targets_is_no_test() {
     header.plan.tests.push(test);
     summary.steps.insert(0, step);
     let of = limits(&header, &summary).unwrap();
-    assert!(of.says.contains(" limits this test ("), "{}", of.says);
+    assert!(of.says.contains(" limits t ("), "{}", of.says);
     assert_eq!(of.steps.len(), 1);
 }
