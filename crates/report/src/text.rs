@@ -90,8 +90,8 @@ fn brief(
     text
 }
 
-/// With four tests, the shell's line and the one about a file that was filled, 24 lines have room for so many, and for a
-/// blank line before them.
+/// With four tests, the shell's line and the one about a file that was filled, 24 lines have room for so many, and for
+/// a blank line before them.
 const ANSWER_LINES: usize = 11;
 /// What has a table of its own leaves room for so many, without a blank line before them.
 const ANSWER_LINES_OF_OWN: usize = 3;

@@ -123,8 +123,8 @@ fn readings_of(store: &anyhow::Result<Store>, name: &str) -> anyhow::Result<Foun
     Ok(found)
 }
 
-/// The runs of a label that are its repetitions: where some came to an end, not those that did not, whose complete steps
-/// a resumed run has again.
+/// The runs of a label that are its repetitions: where some came to an end, not those that did not, whose complete
+/// steps a resumed run has again.
 fn complete(mut rows: Vec<RunRow>) -> Vec<String> {
     let is_done = |row: &RunRow| row.status == Some(Outcome::Done);
     if rows.iter().any(is_done) {

@@ -190,7 +190,7 @@ fn a_word_that_is_not_utf_8_is_named() {
     output.refused(&[r#"error: "bad\xFF.dat" is not UTF-8"#, "ln -s"]);
 }
 
-/// `assay run t.dat vmware quick` filled a file called `quick`, and `'*.dat'` where nothing matches a file of that name.
+/// `assay run t.dat vmware quick` filled a file called `quick`, and a `*.dat` that matches nothing one of that name.
 #[test]
 fn a_word_that_is_no_target_does_not_become_a_file() {
     let story = Story::new();
