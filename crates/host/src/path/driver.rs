@@ -4,11 +4,8 @@ use std::io;
 use std::path::Path;
 
 use assay_record::{CoalescingFacts, InterfaceFacts, PauseFacts, RingFacts};
-use netlink_packet_core::{
-    DecodeError, NetlinkDeserializable, NetlinkHeader, NetlinkSerializable, NlaBuffer, NlasIterator,
-};
 
-use super::netlink::Netlink;
+use super::netlink::{Attributes, Message, Netlink};
 
 /// linux/genetlink.h, linux/ethtool_netlink.h.
 const GENL_ID_CTRL: u16 = 16;
@@ -57,7 +54,7 @@ pub(super) fn add_to(facts: &mut InterfaceFacts) {
     let name = facts.name.clone();
     let mut ask = |command| {
         let answer = ask(&mut kernel, family, command, &name).ok()?;
-        Some(Answer(answer.iter().flat_map(Generic::attributes).collect()))
+        Some(all(&answer))
     };
     match ask(ETHTOOL_MSG_LINKMODES_GET) {
         Some(modes) => {
@@ -94,55 +91,44 @@ fn is_known(speed: u32) -> bool {
     speed > 0 && speed < u32::MAX
 }
 
-/// The attributes of an answer, by number.
-struct Answer(Vec<(u16, Vec<u8>)>);
+/// Bytes of the structure of a generic netlink message: command, version, two reserved bytes.
+const STRUCTURE_BYTES: usize = 4;
 
-impl Answer {
-    fn value(&self, wanted: u16) -> Option<&[u8]> {
-        self.0.iter().find(|(kind, _)| *kind == wanted).map(|(_, value)| value.as_slice())
-    }
-
-    fn byte(&self, wanted: u16) -> Option<u8> {
-        self.value(wanted)?.first().copied()
-    }
-
-    fn word(&self, wanted: u16) -> Option<u32> {
-        self.value(wanted)?.first_chunk().map(|word| u32::from_ne_bytes(*word))
-    }
+/// Returns the attributes of all messages of an answer.
+fn all(answer: &[Message]) -> Attributes {
+    Attributes(answer.iter().flat_map(|one| one.attributes(STRUCTURE_BYTES).0).collect())
 }
 
 /// Parses messages as the answers to every request.
-pub(super) fn read_all(messages: &[Generic]) {
-    let reported = Answer(messages.iter().flat_map(Generic::attributes).collect());
+pub(super) fn read_all(messages: &[Message]) {
+    let reported = all(messages);
     let _ = (pause(&reported), rings(&reported), coalescing(&reported), offloads(&reported));
 }
 
 fn family() -> io::Result<(Netlink, u16)> {
     let mut kernel = Netlink::open(Some(rustix::net::netlink::GENERIC))?;
-    let mut body = vec![CTRL_CMD_GETFAMILY, 1, 0, 0];
-    put(&mut body, CTRL_ATTR_FAMILY_NAME, b"ethtool\0");
-    let answer = kernel.ask(Generic { family: GENL_ID_CTRL, body }, 0)?;
-    let attributes = answer.iter().flat_map(Generic::attributes);
-    let id = attributes
-        .filter(|(kind, _)| *kind == CTRL_ATTR_FAMILY_ID)
-        .find_map(|(_, value)| value.first_chunk().map(|id| u16::from_ne_bytes(*id)));
+    let mut question = Message::new(GENL_ID_CTRL, &[CTRL_CMD_GETFAMILY, 1, 0, 0]);
+    question.put(CTRL_ATTR_FAMILY_NAME, b"ethtool\0");
+    let answer = all(&kernel.ask(question, 0)?);
+    let id = answer.value(CTRL_ATTR_FAMILY_ID).and_then(<[u8]>::first_chunk);
+    let id = id.map(|id| u16::from_ne_bytes(*id));
     id.map(|id| (kernel, id)).ok_or_else(|| io::ErrorKind::Unsupported.into())
 }
 
-fn ask(kernel: &mut Netlink, family: u16, command: u8, interface: &str) -> io::Result<Vec<Generic>> {
-    let mut device = Vec::new();
-    put(&mut device, HEADER_DEV_NAME, &[interface.as_bytes(), b"\0"].concat());
-    let mut body = vec![command, 1, 0, 0];
-    put(&mut body, HEADER | NESTED, &device);
-    kernel.ask(Generic { family, body }, 0)
+fn ask(kernel: &mut Netlink, family: u16, command: u8, interface: &str) -> io::Result<Vec<Message>> {
+    let mut device = Message::new(family, &[]);
+    device.put(HEADER_DEV_NAME, &[interface.as_bytes(), b"\0"].concat());
+    let mut question = Message::new(family, &[command, 1, 0, 0]);
+    question.put(HEADER | NESTED, device.bytes());
+    kernel.ask(question, 0)
 }
 
-fn pause(reported: &Answer) -> Option<PauseFacts> {
+fn pause(reported: &Attributes) -> Option<PauseFacts> {
     let flag = |kind| reported.byte(kind).map(|byte| byte > 0);
     Some(PauseFacts { rx: flag(PAUSE_RX)?, tx: flag(PAUSE_TX)? })
 }
 
-fn rings(reported: &Answer) -> Option<RingFacts> {
+fn rings(reported: &Attributes) -> Option<RingFacts> {
     Some(RingFacts {
         rx: reported.word(RINGS_RX)?,
         rx_max: reported.word(RINGS_RX_MAX)?,
@@ -151,71 +137,19 @@ fn rings(reported: &Answer) -> Option<RingFacts> {
     })
 }
 
-fn coalescing(reported: &Answer) -> Option<CoalescingFacts> {
+fn coalescing(reported: &Attributes) -> Option<CoalescingFacts> {
     let (rx_us, rx_packets) = (reported.word(COALESCE_RX_US), reported.word(COALESCE_RX_PACKETS));
     let adaptive_rx = reported.byte(COALESCE_ADAPTIVE_RX).is_some_and(|byte| byte > 0);
     let is_reported = rx_us.is_some() || rx_packets.is_some() || adaptive_rx;
     is_reported.then_some(CoalescingFacts { rx_us, rx_packets, adaptive_rx })
 }
 
-fn offloads(reported: &Answer) -> Vec<String> {
+fn offloads(reported: &Attributes) -> Vec<String> {
     let active = reported.0.iter().filter(|(kind, _)| *kind == FEATURES_ACTIVE);
+    let nested = |bytes: &[u8]| Attributes::parse(bytes).0;
     let bits = active.flat_map(|(_, set)| nested(set)).filter(|(kind, _)| *kind == BITSET_BITS);
     let names = bits
         .flat_map(|(_, bits)| nested(&bits))
-        .flat_map(|(_, bit)| nested(&bit))
-        .filter(|(kind, _)| *kind == BIT_NAME)
-        .filter_map(|(_, name)| String::from_utf8(name).ok());
-    names
-        .map(|name| name.trim_end_matches('\0').to_owned())
-        .filter(|name| TELLING.contains(&name.as_str()))
-        .collect()
-}
-
-/// A message of a generic netlink family: command, version, two reserved bytes, attributes.
-pub(super) struct Generic {
-    family: u16,
-    body: Vec<u8>,
-}
-
-impl Generic {
-    fn attributes(&self) -> Vec<(u16, Vec<u8>)> {
-        nested(self.body.get(4..).unwrap_or_default())
-    }
-}
-
-fn nested(bytes: &[u8]) -> Vec<(u16, Vec<u8>)> {
-    let readable = NlasIterator::new(bytes).map_while(Result::ok);
-    readable.map(|nla: NlaBuffer<&[u8]>| (nla.kind(), nla.value().to_vec())).collect()
-}
-
-/// Appends an attribute: length, number, value, padding to four bytes.
-fn put(body: &mut Vec<u8>, kind: u16, value: &[u8]) {
-    let length = u16::try_from(value.len() + 4).expect("attributes of questions are short");
-    body.extend_from_slice(&length.to_ne_bytes());
-    body.extend_from_slice(&kind.to_ne_bytes());
-    body.extend_from_slice(value);
-    body.resize(body.len().next_multiple_of(4), 0);
-}
-
-impl NetlinkSerializable for Generic {
-    fn message_type(&self) -> u16 {
-        self.family
-    }
-
-    fn buffer_len(&self) -> usize {
-        self.body.len()
-    }
-
-    fn serialize(&self, buffer: &mut [u8]) {
-        buffer.copy_from_slice(&self.body);
-    }
-}
-
-impl NetlinkDeserializable for Generic {
-    type Error = DecodeError;
-
-    fn deserialize(header: &NetlinkHeader, payload: &[u8]) -> Result<Self, DecodeError> {
-        Ok(Self { family: header.message_type, body: payload.to_vec() })
-    }
+        .filter_map(|(_, bit)| Attributes::parse(&bit).text(BIT_NAME));
+    names.filter(|name| TELLING.contains(&name.as_str())).collect()
 }

@@ -4,14 +4,31 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use assay_record::RouteFacts;
-use netlink_packet_core::NLM_F_DUMP;
-use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteFlags, RouteMessage, RouteType, RouteVia,
-};
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
 use super::Flow;
-use super::netlink::Netlink;
+use super::netlink::{Attributes, Message, Netlink};
+
+/// linux/rtnetlink.h: `struct rtmsg` has the family at byte 0, the lengths of the prefixes of destination and source
+/// at bytes 1 and 2, the type at byte 7 and flags at byte 8.
+const RTM_NEWROUTE: u16 = 24;
+const RTM_GETROUTE: u16 = 26;
+const RTMSG_BYTES: usize = 12;
+const RTMSG_DESTINATION_BITS: usize = 1;
+const RTMSG_TYPE: usize = 7;
+const RTM_F_LOOKUP_TABLE: u32 = 0x1000;
+const RTM_F_FIB_MATCH: u32 = 0x2000;
+const RTN_UNICAST: u8 = 1;
+const RTN_LOCAL: u8 = 2;
+const RTA_DST: u16 = 1;
+const RTA_SRC: u16 = 2;
+const RTA_OIF: u16 = 4;
+const RTA_GATEWAY: u16 = 5;
+const RTA_PREFSRC: u16 = 7;
+const RTA_TABLE: u16 = 15;
+const RTA_VIA: u16 = 18;
+const RTA_IP_PROTO: u16 = 27;
+const RTA_SPORT: u16 = 28;
+const RTA_DPORT: u16 = 29;
 
 /// Protocol numbers of IP (RFC 792, RFC 4443, RFC 9293).
 const ICMP: u8 = 1;
@@ -43,7 +60,7 @@ pub(super) fn route_of(kernel: &mut Netlink, flow: Flow) -> io::Result<(RouteFac
         port: local.map(|at| at.port()),
     };
     let (mut facts, index, kind) = look_up(kernel, &choice)?;
-    if kind == RouteType::Unicast {
+    if kind == RTN_UNICAST {
         facts.subnet = subnet(kernel, &choice).unwrap_or_default();
     }
     Ok((facts, index))
@@ -69,82 +86,83 @@ fn zone(to: SocketAddr) -> Option<u32> {
     }
 }
 
-fn look_up(kernel: &mut Netlink, choice: &Choice) -> io::Result<(RouteFacts, u32, RouteType)> {
+fn look_up(kernel: &mut Netlink, choice: &Choice) -> io::Result<(RouteFacts, u32, u8)> {
     let none = || io::Error::new(io::ErrorKind::NetworkUnreachable, "no route to the address");
-    let message = ask(kernel, choice, RouteFlags::LookupTable)?.ok_or_else(none)?;
-    if !matches!(message.header.kind, RouteType::Unicast | RouteType::Local) {
-        return Err(none());
-    }
-    // The kernel returns no source address if the request contained one.
-    let mut facts = RouteFacts { source: choice.from.map(|from| from.to_string()), ..RouteFacts::default() };
-    let mut index = None;
-    for attribute in &message.attributes {
-        match attribute {
-            RouteAttribute::Oif(number) => index = Some(*number),
-            RouteAttribute::Gateway(address) => facts.gateway = words(address),
-            RouteAttribute::Via(RouteVia::Inet6(address)) => facts.gateway = Some(address.to_string()),
-            // The source of an existing connection is known; the route only contains the preferred source of new ones.
-            RouteAttribute::PrefSource(address) if choice.from.is_none() => facts.source = words(address),
-            RouteAttribute::Table(table) if !USUAL_TABLES.contains(table) => facts.table = Some(*table),
-            _ => {}
-        }
-    }
-    Ok((facts, index.ok_or_else(none)?, message.header.kind))
+    let route = ask(kernel, choice, RTM_F_LOOKUP_TABLE)?.ok_or_else(none)?;
+    let kind =
+        route.byte(RTMSG_TYPE).filter(|kind| [RTN_UNICAST, RTN_LOCAL].contains(kind)).ok_or_else(none)?;
+    let attributes = route.attributes(RTMSG_BYTES);
+    let facts = RouteFacts {
+        // The kernel returns no source address if the request contained one. The source of an existing connection is
+        // known; the route only contains the preferred source of new ones.
+        source: choice.from.map_or_else(|| words(&attributes, RTA_PREFSRC), |from| Some(from.to_string())),
+        gateway: words(&attributes, RTA_GATEWAY).or_else(|| via(&attributes)),
+        table: attributes.word(RTA_TABLE).filter(|table| !USUAL_TABLES.contains(table)),
+        ..RouteFacts::default()
+    };
+    Ok((facts, attributes.word(RTA_OIF).ok_or_else(none)?, kind))
 }
 
-fn ask(kernel: &mut Netlink, choice: &Choice, flags: RouteFlags) -> io::Result<Option<RouteMessage>> {
-    let mut question = RouteMessage::default();
+fn ask(kernel: &mut Netlink, choice: &Choice, flags: u32) -> io::Result<Option<Message>> {
     let bits = if choice.to.is_ipv4() { 32 } else { 128 };
-    let family = if choice.to.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
-    question.header.address_family = family;
-    question.header.destination_prefix_length = bits;
-    question.header.flags = flags;
-    question.attributes.push(RouteAttribute::Destination(choice.to.ip().into()));
+    let source_bits = if choice.from.is_some() { bits } else { 0 };
+    let mut structure = [0; RTMSG_BYTES];
+    structure[..3].copy_from_slice(&[family(choice.to.ip()), bits, source_bits]);
+    structure[8..].copy_from_slice(&flags.to_ne_bytes());
+    let mut question = Message::new(RTM_GETROUTE, &structure);
+    question.put(RTA_DST, &octets(choice.to.ip()));
     if let Some(from) = choice.from {
-        question.header.source_prefix_length = bits;
-        question.attributes.push(RouteAttribute::Source(from.into()));
+        question.put(RTA_SRC, &octets(from));
     }
-    question.attributes.extend(choice.through.map(RouteAttribute::Oif));
-    question.attributes.push(RouteAttribute::IpProto(choice.protocol));
+    if let Some(through) = choice.through {
+        question.put(RTA_OIF, &through.to_ne_bytes());
+    }
+    question.put(RTA_IP_PROTO, &[choice.protocol]);
     if choice.protocol == TCP {
-        question.attributes.push(RouteAttribute::Dport(choice.to.port()));
-        question.attributes.extend(choice.port.map(RouteAttribute::Sport));
+        question.put(RTA_DPORT, &choice.to.port().to_be_bytes());
+        if let Some(port) = choice.port {
+            question.put(RTA_SPORT, &port.to_be_bytes());
+        }
     }
-    let answer = kernel.ask(RouteNetlinkMessage::GetRoute(question), 0)?;
-    Ok(answer.into_iter().find_map(|message| match message {
-        RouteNetlinkMessage::NewRoute(route) => Some(route),
-        _ => None,
-    }))
+    let answer = kernel.ask(question, 0)?;
+    Ok(answer.into_iter().find(|message| message.kind == RTM_NEWROUTE))
 }
 
 /// Returns the entry of the routing table that matched; the lookup itself returns the route of one address only.
 fn subnet(kernel: &mut Netlink, choice: &Choice) -> Option<String> {
-    let entry = ask(kernel, choice, RouteFlags::FibMatch).ok()??;
-    let destination = entry.attributes.iter().find_map(|attribute| match attribute {
-        RouteAttribute::Destination(address) => words(address),
-        _ => None,
-    })?;
-    Some(format!("{destination}/{}", entry.header.destination_prefix_length))
+    let entry = ask(kernel, choice, RTM_F_FIB_MATCH).ok()??;
+    let destination = words(&entry.attributes(RTMSG_BYTES), RTA_DST)?;
+    Some(format!("{destination}/{}", entry.byte(RTMSG_DESTINATION_BITS)?))
 }
 
-fn words(address: &RouteAddress) -> Option<String> {
+fn words(attributes: &Attributes, wanted: u16) -> Option<String> {
+    address(attributes.value(wanted)?).map(|address| address.to_string())
+}
+
+/// Returns the gateway of an IPv4 route that has an IPv6 address: its family, then the address.
+fn via(attributes: &Attributes) -> Option<String> {
+    let address = attributes.value(RTA_VIA)?.get(2..)?;
+    <[u8; 16]>::try_from(address).ok().map(|v6| IpAddr::from(v6).to_string())
+}
+
+/// Returns the number of an address's family (`AF_INET`, `AF_INET6`).
+pub(super) fn family(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 2 } else { 10 }
+}
+
+/// Returns the bytes of an address in the order of the network.
+pub(super) fn octets(address: IpAddr) -> Vec<u8> {
     match address {
-        RouteAddress::Inet(v4) => Some(v4.to_string()),
-        RouteAddress::Inet6(v6) => Some(v6.to_string()),
-        _ => None,
+        IpAddr::V4(v4) => v4.octets().to_vec(),
+        IpAddr::V6(v6) => v6.octets().to_vec(),
     }
 }
 
-/// Returns every class of the shapers on an interface.
-pub(super) fn classes(
-    kernel: &mut Netlink,
-    index: u32,
-) -> io::Result<Vec<netlink_packet_route::tc::TcMessage>> {
-    let question = netlink_packet_route::tc::TcMessage::with_index(i32::try_from(index).unwrap_or_default());
-    let answer = kernel.ask(RouteNetlinkMessage::GetTrafficClass(question), NLM_F_DUMP)?;
-    let class = |message| match message {
-        RouteNetlinkMessage::NewTrafficClass(class) => Some(class),
+/// Returns the address of these bytes, by their number.
+fn address(bytes: &[u8]) -> Option<IpAddr> {
+    match bytes.len() {
+        4 => bytes.first_chunk::<4>().map(|v4| IpAddr::from(*v4)),
+        16 => bytes.first_chunk::<16>().map(|v6| IpAddr::from(*v6)),
         _ => None,
-    };
-    Ok(answer.into_iter().filter_map(class).collect())
+    }
 }

@@ -3,17 +3,29 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
-use std::net::{IpAddr, SocketAddr, SocketAddrV6};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use assay_record::{TcpPathFacts, TcpSample};
 use assay_tcp::{TcpFacts, TcpFactsReader};
 use netlink_packet_core::NLM_F_DUMP;
-use netlink_packet_sock_diag::SockDiagMessage;
-use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
-use netlink_packet_sock_diag::inet::nlas::Nla;
-use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags};
 
-use super::netlink::Netlink;
+use super::netlink::{Message, Netlink};
+use super::route::family;
+
+/// linux/sock_diag.h, linux/inet_diag.h. A question is `struct inet_diag_req_v2`: family, protocol, extensions, a
+/// byte of padding, states, and `struct inet_diag_sockid` of zeros, which stand for every connection.
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const REQUEST_BYTES: usize = 56;
+const IPPROTO_TCP: u8 = 6;
+const INET_DIAG_INFO: u16 = 2;
+const ESTABLISHED: u32 = 1 << 1;
+/// An answer is `struct inet_diag_msg`: family at byte 0, ports at 4 and 6, addresses of 16 bytes at 8 and 24, the
+/// interface at 40 and the inode at 68; ports and addresses are in the order of the network.
+const RESPONSE_BYTES: usize = 72;
+const RESPONSE_REMOTE_PORT: usize = 6;
+const RESPONSE_REMOTE: usize = 24;
+const RESPONSE_INTERFACE: usize = 40;
+const RESPONSE_INODE: usize = 68;
 
 /// Follows the connections to some addresses from sample to sample.
 #[derive(Debug)]
@@ -101,23 +113,12 @@ fn own_sockets() -> HashSet<u32> {
 }
 
 fn connections_of(kernel: &mut Netlink, is_v4: bool) -> io::Result<Vec<Connection>> {
-    let all = if is_v4 { SocketId::new_v4() } else { SocketId::new_v6() };
-    let answer = kernel.ask(SockDiagMessage::InetRequest(question(is_v4, all)), NLM_F_DUMP)?;
-    let connection = |message| match message {
-        SockDiagMessage::InetResponse(response) => connection(&response),
-        _ => None,
-    };
-    Ok(answer.into_iter().filter_map(connection).collect())
-}
-
-fn question(is_v4: bool, socket_id: SocketId) -> InetRequest {
-    InetRequest {
-        family: if is_v4 { AF_INET } else { AF_INET6 },
-        protocol: IPPROTO_TCP,
-        extensions: ExtensionFlags::INFO,
-        states: StateFlags::ESTABLISHED,
-        socket_id,
-    }
+    let any = if is_v4 { IpAddr::V4(Ipv4Addr::UNSPECIFIED) } else { IpAddr::V6(Ipv6Addr::UNSPECIFIED) };
+    let mut structure = [0; REQUEST_BYTES];
+    structure[..3].copy_from_slice(&[family(any), IPPROTO_TCP, 1 << (INET_DIAG_INFO - 1)]);
+    structure[4..8].copy_from_slice(&ESTABLISHED.to_ne_bytes());
+    let answer = kernel.ask(Message::new(SOCK_DIAG_BY_FAMILY, &structure), NLM_F_DUMP)?;
+    Ok(answer.iter().filter_map(connection).collect())
 }
 
 /// Returns the TCP parameters of the connection between these two addresses; `None` if there is none, or the kernel
@@ -141,32 +142,27 @@ pub fn tcp_facts(of: TcpFacts) -> TcpPathFacts {
     }
 }
 
-/// Returns the inode of a connection's socket, and what the kernel reports about the connection.
-fn tcp_info(response: &InetResponse) -> Option<(u32, TcpFacts)> {
-    // The library's own parser refuses the shorter structure of older kernels.
-    let info = response.nlas.iter().find_map(|nla| match nla {
-        Nla::TcpInfo(bytes) => Some(bytes),
-        _ => None,
-    })?;
-    Some((response.header.inode, TcpFacts::parse(info)?))
-}
-
 /// Returns the remote address, with its zone if it is link-local, as the connecting program wrote it.
-fn remote(id: &SocketId) -> SocketAddr {
-    match id.destination_address {
-        IpAddr::V6(v6) if v6.is_unicast_link_local() => {
-            SocketAddrV6::new(v6, id.destination_port, 0, id.interface_id).into()
-        }
-        address => SocketAddr::new(address, id.destination_port),
+fn remote(response: &Message) -> Option<SocketAddr> {
+    let port =
+        response.bytes().get(RESPONSE_REMOTE_PORT..)?.first_chunk().map(|port| u16::from_be_bytes(*port))?;
+    let address = response.bytes().get(RESPONSE_REMOTE..)?;
+    if response.byte(0)? == family(Ipv4Addr::UNSPECIFIED.into()) {
+        return Some(SocketAddr::new(IpAddr::from(*address.first_chunk::<4>()?), port));
     }
+    let v6 = Ipv6Addr::from(*address.first_chunk::<16>()?);
+    let zone = if v6.is_unicast_link_local() { response.word(RESPONSE_INTERFACE)? } else { 0 };
+    Some(SocketAddrV6::new(v6, port, 0, zone).into())
 }
 
-pub(super) fn connection(response: &InetResponse) -> Option<Connection> {
-    let id = &response.header.socket_id;
-    let (inode, tcp) = tcp_info(response)?;
+/// Returns what the kernel reports about a connection; `None` for a message of another kind.
+pub(super) fn connection(response: &Message) -> Option<Connection> {
+    let attributes = response.attributes(RESPONSE_BYTES);
+    let info = attributes.value(INET_DIAG_INFO).filter(|_| response.kind == SOCK_DIAG_BY_FAMILY)?;
+    let tcp = TcpFacts::parse(info)?;
     Some(Connection {
-        inode,
-        remote: remote(id),
+        inode: response.word(RESPONSE_INODE)?,
+        remote: remote(response)?,
         send_mss_bytes: tcp.send_mss_bytes,
         rtt_us: tcp.rtt_us,
         congestion_window_segments: tcp.congestion_window_segments,
