@@ -16,8 +16,8 @@ DO ?= up
 
 .PHONY: run test check advisories bench dist docs fuzz lab soak soak-day soak-faults soak-targets soak-vm
 
-run: ## build, and run the VMware forum suite, shortened, on a file of 1 GiB
-	$(CARGO) build --profile quick --package assay-cli
+run: ## build what it needs, and run the VMware forum suite, shortened, on a file of 1 GiB
+	$(CARGO) build --profile quick --package assay-cli --no-default-features
 	mkdir -p $(RUN_FOLDER)
 	$${CARGO_TARGET_DIR:-target}/quick/assay run vmware $(RUN_FOLDER)/t.dat --size 1GiB --quick --remove
 
@@ -30,6 +30,7 @@ test: ## all tests, the slow ones too; installs what they need where it may; cou
 check: ## fmt + clippy (warnings denied) + tidy + unit tests, for every commit
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	$(CARGO) clippy --package assay-cli --no-default-features --quiet -- -D warnings
 	$(CARGO) test --package xtask --test tidy --quiet
 	$(CARGO) test --workspace --lib --bins --quiet
 

@@ -12,6 +12,10 @@ mod export;
 mod hosts;
 mod import;
 mod journal;
+#[cfg(feature = "full")]
+mod lab;
+#[cfg(not(feature = "full"))]
+#[path = "verbs/no_lab.rs"]
 mod lab;
 pub(crate) mod look;
 mod map;

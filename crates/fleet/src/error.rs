@@ -7,6 +7,9 @@ use thiserror::Error;
 /// Why an agent cannot work, or hosts cannot be listed.
 #[derive(Debug, Error)]
 pub enum FleetError {
+    /// The program was built without NATS.
+    #[error("{}", assay_spec::left_out("NATS, so no hosts besides this one"))]
+    Absent,
     /// The runtime could not be started.
     #[error("cannot start the network: {0}")]
     Runtime(#[source] std::io::Error),

@@ -21,37 +21,20 @@
 //! room knows whether a run was local.
 #![forbid(unsafe_code)]
 
-mod agent;
-mod allow;
-mod bus;
-mod clock;
-mod conduct;
-mod differences;
-mod drift;
-mod errand;
+#[cfg(not(feature = "nats"))]
+mod absent;
 mod error;
-mod follow;
-mod hosts;
-mod init;
-mod merge;
-mod outbox;
-mod probe;
-mod reading;
-mod run;
-mod shared;
-mod step_end;
-mod task;
-mod waiting;
-mod watch;
-mod wire;
+mod listed;
+#[cfg(feature = "nats")]
+mod nats;
+mod order;
 
-pub use agent::{Agent, AgentOptions, AgentStop};
-pub use allow::Allowed;
-pub use bus::{BusOptions, LEASE};
-pub use clock::Offset;
-pub use conduct::FleetDone;
-pub use errand::RunHere;
+#[cfg(not(feature = "nats"))]
+pub use absent::{Agent, AgentStop, Allowed, attach, hosts, init, run};
 pub use error::FleetError;
-pub use hosts::{HostList, HostState, ListedHost, hosts};
-pub use init::{InitDone, InitOptions, init};
-pub use run::{FleetOrder, HostChoice, attach, run};
+pub use listed::{HostList, HostState, ListedHost, Offset};
+#[cfg(feature = "nats")]
+pub use nats::{Agent, AgentStop, Allowed, attach, hosts, init, run};
+pub use order::{
+    AgentOptions, BusOptions, FleetDone, FleetOrder, HostChoice, InitDone, InitOptions, LEASE, RunHere,
+};

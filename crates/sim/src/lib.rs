@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "fuse")]
 pub mod fuse;
 mod truth;
 

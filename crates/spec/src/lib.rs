@@ -18,6 +18,7 @@ mod file;
 mod foreign_word;
 mod goal;
 mod iscsi_address;
+mod left_out;
 pub mod limits;
 mod nfs_address;
 mod overrides;
@@ -42,6 +43,7 @@ pub use file::{FLOW_MAX, IO_BYTES_MAX, OUTSTANDING_MAX, PlanFile, TRIM_BYTES_MAX
 pub use foreign_word::field_called;
 pub use goal::{Figure, Goal, Tolerance, ToleranceError};
 pub use iscsi_address::{IscsiAddress, IscsiAddressError, IscsiPortal, PathPolicy};
+pub use left_out::left_out;
 pub use nfs_address::{NfsAddress, NfsAddressError, NfsSync};
 pub use overrides::{Maxima, Overrides};
 pub use place::{Distribution, Extent, Strides, Window, ZONE_BYTES_MIN, Zone, Zoned};

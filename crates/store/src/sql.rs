@@ -109,6 +109,7 @@ impl SqlError {
     }
 
     /// Returns an error of a connection that was not made.
+    #[cfg(feature = "postgres")]
     pub(crate) fn unreachable(self) -> Self {
         match self {
             Self::Lost { says } | Self::Server { says, .. } => Self::Unreachable { says },

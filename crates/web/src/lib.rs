@@ -26,6 +26,10 @@ mod run_id;
 mod server;
 mod session;
 mod texts;
+#[cfg(feature = "tls")]
+mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "no_tls.rs"]
 mod tls;
 mod token;
 mod visitor;

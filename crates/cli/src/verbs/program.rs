@@ -21,8 +21,9 @@ pub(crate) fn version(args: &VersionArgs) -> anyhow::Result<Exit> {
         let commit = option_env!("ASSAY_COMMIT").unwrap_or("not recorded in this build");
         let built = if cfg!(debug_assertions) { "for development" } else { "optimised" };
         say(&format!(
-            "commit: {commit}\nbuilt: {built}, {}\nstores: format {}\n",
+            "commit: {commit}\nbuilt: {built}, {}{}\nstores: format {}\n",
             libc_name(),
+            if cfg!(feature = "full") { "" } else { "; without NATS, PostgreSQL, TLS and labs" },
             assay_store::FORMAT
         ))?;
     }

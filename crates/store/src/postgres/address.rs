@@ -2,11 +2,8 @@
 
 use std::fmt;
 use std::path::PathBuf;
+#[cfg(feature = "postgres")]
 use std::str::FromStr as _;
-
-use tokio_postgres::Config;
-
-use super::message::says;
 
 /// Schema that has the tables, if nothing else is said.
 const SCHEMA: &str = "assay";
@@ -79,13 +76,25 @@ impl PostgresAddress {
         }
         let query = if rest.is_empty() { String::new() } else { format!("?{}", rest.join("&")) };
         address.uri = format!("{place}{query}");
-        address.config()?;
+        address.check()?;
         Ok(address)
     }
 
+    #[cfg(feature = "postgres")]
+    fn check(&self) -> Result<(), String> {
+        self.config().map(drop)
+    }
+
+    /// Refuses, before anything is asked of the store.
+    #[cfg(not(feature = "postgres"))]
+    fn check(&self) -> Result<(), String> {
+        Err(assay_spec::left_out("PostgreSQL"))
+    }
+
     /// Returns what the address itself says of the connection.
-    pub(super) fn config(&self) -> Result<Config, String> {
-        Config::from_str(&self.uri).map_err(|error| says(&error))
+    #[cfg(feature = "postgres")]
+    pub(super) fn config(&self) -> Result<tokio_postgres::Config, String> {
+        tokio_postgres::Config::from_str(&self.uri).map_err(|error| super::message::says(&error))
     }
 }
 
@@ -107,7 +116,7 @@ impl fmt::Display for PostgresAddress {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "postgres"))]
 mod tests {
     use super::*;
 

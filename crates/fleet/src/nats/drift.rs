@@ -2,7 +2,7 @@
 
 use assay_record::ClockDrift;
 
-use crate::clock::Offset;
+use crate::listed::Offset;
 
 /// Measurements that are kept; beyond them every second one goes, and the first stays.
 const KEPT_MAX: usize = 64;

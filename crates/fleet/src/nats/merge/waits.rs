@@ -3,7 +3,7 @@
 use assay_record::StepId;
 
 use super::{HostState, Merge, Part, Standing};
-use crate::waiting::Wait;
+use crate::nats::waiting::Wait;
 
 impl Merge {
     /// Returns the hosts that examine their targets.

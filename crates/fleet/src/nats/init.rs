@@ -16,38 +16,12 @@ use std::path::{Path, PathBuf};
 
 use nkeys::KeyPair;
 
-use crate::bus::{check_name, first_line, inbox};
 use crate::error::FleetError;
+use crate::nats::bus::{check_name, first_line, inbox};
+use crate::order::{InitDone, InitOptions};
 
 /// Name of the user that starts runs and lists hosts.
 const COORDINATOR: &str = "coordinator";
-
-/// What is to be set up.
-#[derive(Debug, Clone)]
-pub struct InitOptions {
-    /// Folder for the configuration and the keys; created if absent.
-    pub folder: PathBuf,
-    /// Names of the agents.
-    pub hosts: Vec<String>,
-    /// Names and addresses by which the server is reached, for its certificate. If empty, connections are not
-    /// encrypted.
-    pub server: Vec<String>,
-    /// Address and port on which the server listens.
-    pub listen: String,
-}
-
-/// What was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InitDone {
-    /// The configuration of the server.
-    pub config: PathBuf,
-    /// Key of the coordinator.
-    pub coordinator: PathBuf,
-    /// Key of each agent, in the order of the names.
-    pub agents: Vec<PathBuf>,
-    /// Certificate that agents and the coordinator trust; `None` without TLS.
-    pub ca: Option<PathBuf>,
-}
 
 /// Writes a configuration of nats-server, a key for the coordinator and one for each agent. Keys and a certificate that
 /// are there already stay, so that a host can be added later.

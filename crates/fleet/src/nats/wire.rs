@@ -7,7 +7,7 @@ use assay_spec::Plan;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::task::TaskOptions;
+use crate::nats::task::TaskOptions;
 
 /// Version of what is said on the bus. With that of the program it must be equal on both sides.
 const PROTOCOL: u32 = 4;

@@ -11,13 +11,13 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::allow::Allowed;
-use crate::bus::{Bus, BusOptions, LEASE, Unsaid, check_name};
-use crate::clock::unix_ns;
-use crate::errand::{Errand, RunHere};
 use crate::error::FleetError;
-use crate::probe::ASK_LIMIT;
-use crate::wire::{Announcement, Answer, Ask, Task, json, parsed, version};
+use crate::nats::bus::{Bus, Unsaid, check_name};
+use crate::nats::clock::unix_ns;
+use crate::nats::errand::Errand;
+use crate::nats::probe::ASK_LIMIT;
+use crate::nats::wire::{Announcement, Answer, Ask, Task, json, parsed, version};
+use crate::order::{AgentOptions, LEASE};
 
 /// An announcement is renewed this often: two may be lost before the lease ends.
 const RENEW_EVERY: Duration = Duration::from_secs(5);
@@ -29,30 +29,6 @@ const TOGETHER: Duration = Duration::from_millis(250);
 const UNSENT_LIMIT: Duration = Duration::from_secs(60);
 /// When an agent is ended, its run gets so long to stop and to say what it measured.
 const LEAVE_LIMIT: Duration = Duration::from_secs(5);
-
-/// Which agent it is, where, and what it does.
-#[derive(Clone)]
-pub struct AgentOptions {
-    /// Its name on the bus.
-    pub name: String,
-    /// How the bus is reached.
-    pub bus: BusOptions,
-    /// Targets that it uses.
-    pub allowed: Allowed,
-    /// How it runs what it is given.
-    pub run_here: Arc<RunHere>,
-    /// Added to the wall clock in every answer, ns. Tests plant an offset with it; otherwise 0.
-    pub clock_ahead_ns: i64,
-}
-
-impl std::fmt::Debug for AgentOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AgentOptions")
-            .field("name", &self.name)
-            .field("bus", &self.bus)
-            .finish_non_exhaustive()
-    }
-}
 
 /// Ends an agent from another thread.
 #[derive(Debug, Clone, Default)]

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
 
-use crate::bus::Bus;
-use crate::clock::{Offset, unix_ns};
-use crate::wire::{Answer, Ask};
+use crate::listed::Offset;
+use crate::nats::bus::Bus;
+use crate::nats::clock::unix_ns;
+use crate::nats::wire::{Answer, Ask};
 
 /// An agent that does not answer within this is silent.
 pub(crate) const ASK_LIMIT: Duration = Duration::from_secs(2);

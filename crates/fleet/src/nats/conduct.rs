@@ -7,23 +7,24 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use assay_engine::StopSignal;
-use assay_record::{Event, RunEvent, RunHeader, StepId, StepReason, Warning};
+use assay_record::{Event, RunEvent, StepId, StepReason, Warning};
 use assay_runner::{Sinks, Stage};
 use async_nats::jetstream::Message;
 use futures_util::future::join_all;
 use tokio::runtime::Runtime;
 
-use crate::bus::{Bus, LEASE};
-use crate::clock::unix_ns;
-use crate::conduct::kept::Kept;
 use crate::error::{FleetError, taken_over};
-use crate::follow::Claim;
-use crate::merge::{Merge, Standing};
-use crate::probe::{ASK_LIMIT, limit_of, offsets, probes};
-use crate::reading::Reading;
-use crate::waiting::Patience;
-use crate::watch::{STOP_LIMIT, Watch};
-use crate::wire::{Ask, Noted, Placed, Said, parsed};
+use crate::nats::bus::Bus;
+use crate::nats::clock::unix_ns;
+use crate::nats::conduct::kept::Kept;
+use crate::nats::follow::Claim;
+use crate::nats::merge::{Merge, Standing};
+use crate::nats::probe::{ASK_LIMIT, limit_of, offsets, probes};
+use crate::nats::reading::Reading;
+use crate::nats::waiting::Patience;
+use crate::nats::watch::{STOP_LIMIT, Watch};
+use crate::nats::wire::{Ask, Noted, Placed, Said, parsed};
+use crate::order::{FleetDone, LEASE};
 
 /// A step begins so long after every host is ready: the word has to reach all of them before.
 const LEAD: Duration = Duration::from_millis(300);
@@ -46,19 +47,6 @@ const SILENT_STOPPING: Duration = Duration::from_secs(1);
 const AWAY_LIMIT: Duration = Duration::from_secs(60);
 /// Once a stop was asked for, a host that is silent for so long is given up.
 const STOPPING_LIMIT: Duration = Duration::from_secs(5);
-
-/// A run over several hosts that has ended.
-#[derive(Debug)]
-pub struct FleetDone {
-    /// What ran, on what, and where.
-    pub header: RunHeader,
-    /// Its label, as it is stored.
-    pub label: Option<String>,
-    /// What failed, a sentence each. The sinks have what was measured all the same.
-    pub failures: Vec<String>,
-    /// Whether all of it is in the store.
-    pub is_stored: bool,
-}
 
 /// A run and those who do it.
 pub(crate) struct Conductor {

@@ -1,5 +1,6 @@
 //! How far the clocks of hosts are apart, measured by requests over the bus.
 
+use crate::listed::Offset;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Returns the wall clock of this host, ns since 1970.
@@ -25,15 +26,6 @@ pub(crate) fn together() -> (Instant, i64) {
         }
     }
     best.map_or_else(|| (Instant::now(), unix_ns()), |(_, moment, wall_ns)| (moment, wall_ns))
-}
-
-/// How far a host's wall clock is ahead of this host's, and how wrong that may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Offset {
-    /// The host's time minus this host's, ns.
-    pub ahead_ns: i64,
-    /// The true offset is within this much of it on either side, ns: half of the way there and back.
-    pub error_ns: u64,
 }
 
 impl Offset {

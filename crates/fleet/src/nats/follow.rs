@@ -10,8 +10,8 @@ use assay_store::Process;
 use async_nats::Subscriber;
 use futures_util::StreamExt as _;
 
-use crate::bus::{Bus, Claimed};
 use crate::error::FleetError;
+use crate::nats::bus::{Bus, Claimed};
 
 /// A run that this process follows. Who asks is answered from the claim on, for as long as the runtime lives.
 pub(crate) struct Claim {

@@ -11,8 +11,8 @@ use async_nats::jetstream::consumer::pull::Batch;
 use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::sync::watch;
 
-use crate::bus::Bus;
-use crate::probe::ASK_LIMIT;
+use crate::nats::bus::Bus;
+use crate::nats::probe::ASK_LIMIT;
 
 /// Messages of a request: two seconds of a thousand hosts.
 const OF_A_REQUEST: usize = 4096;

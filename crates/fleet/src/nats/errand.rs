@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use assay_engine::{CommonStart, StopSignal};
 use assay_prepare::PrepareProgress;
 use assay_record::{Event, RunEvent, RunSetting, StatedMemory, StepId, Warning};
-use assay_runner::{Consequence, Done, Follower, Order, Steps};
+use assay_runner::{Consequence, Follower, Order, Steps};
 
-use crate::allow::Permission;
-use crate::bus::LEASE;
-use crate::clock::together;
-use crate::outbox::{Outbox, event};
-use crate::wire::{Task, What};
+use crate::nats::allow::Permission;
+use crate::nats::clock::together;
+use crate::nats::outbox::{Outbox, event};
+use crate::nats::wire::{Task, What};
+use crate::order::{LEASE, RunHere};
 
 /// How often a gate looks whether it is still waited for. What the coordinator says wakes it at once; 1,000 agents of
 /// one process that looked every 20 ms took more than a CPU while they waited.
@@ -23,10 +23,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const SAY_FILLING_EVERY: Duration = Duration::from_secs(5);
 /// After the plan's own time a run waits for so long for a coordinator that is started again.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Runs an order on this host, with nothing stored. An error says what it means and why.
-pub type RunHere =
-    dyn Fn(Order, &mut dyn Follower) -> Result<Done, (Consequence, String)> + Send + Sync + 'static;
 
 /// A run on this agent.
 #[derive(Debug)]

@@ -6,12 +6,12 @@ use assay_runner::{Follower, Stage};
 use futures_util::future::join_all;
 
 use super::{Conductor, TELL_AGAIN, call_off, refusal};
-use crate::clock::unix_ns;
 use crate::error::FleetError;
-use crate::merge::Standing;
-use crate::waiting::{Patience, Wait, Waiting};
-use crate::watch::STOP_LIMIT;
-use crate::wire::{Answer, Ask, Noted};
+use crate::nats::clock::unix_ns;
+use crate::nats::merge::Standing;
+use crate::nats::waiting::{Patience, Wait, Waiting};
+use crate::nats::watch::STOP_LIMIT;
+use crate::nats::wire::{Answer, Ask, Noted};
 
 /// Every host may take so much longer to hear that it may open its targets, as all are asked at once.
 const OF_EACH: Duration = Duration::from_millis(1);

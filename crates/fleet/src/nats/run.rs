@@ -5,49 +5,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use assay_record::{ClockOffset, RunSetting};
-use assay_runner::{Follower, Order, Sinks, Stage, label_of};
+use assay_runner::{Follower, Sinks, Stage, label_of};
 use assay_spec::Placement;
 use assay_spec::random::split_mix;
 use assay_store::Store;
 use futures_util::future::join_all;
 use tokio::runtime::Runtime;
 
-use crate::bus::{Bus, BusOptions, check_name};
-use crate::conduct::{Conductor, FleetDone, call_off};
 use crate::error::FleetError;
-use crate::follow::Claim;
-use crate::hosts::{HostList, HostState, ListedHost, listed};
-use crate::probe::{ASK_LIMIT, limit_of};
-use crate::reading::Reading;
-use crate::shared::written_by_several;
-use crate::task::TaskOptions;
-use crate::waiting::{Wait, saying, says};
-use crate::wire::{Answer, Ask, Noted, Placed, Task, parsed};
+use crate::listed::{HostList, HostState, ListedHost};
+use crate::nats::bus::{Bus, check_name};
+use crate::nats::conduct::{Conductor, call_off};
+use crate::nats::follow::Claim;
+use crate::nats::hosts::listed;
+use crate::nats::probe::{ASK_LIMIT, limit_of};
+use crate::nats::reading::Reading;
+use crate::nats::shared::written_by_several;
+use crate::nats::task::TaskOptions;
+use crate::nats::waiting::{Wait, saying, says};
+use crate::nats::wire::{Answer, Ask, Noted, Placed, Task, parsed};
+use crate::order::{BusOptions, FleetDone, FleetOrder, HostChoice};
 
 /// The list of hosts comes within this, or the server is not well.
 const LIST_LIMIT: Duration = Duration::from_secs(60);
-
-/// Which hosts take part.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HostChoice {
-    /// All that are on the bus.
-    All,
-    /// These, in this order.
-    Named(Vec<String>),
-}
-
-/// A plan for several hosts.
-#[derive(Debug)]
-pub struct FleetOrder {
-    /// How the bus is reached.
-    pub bus: BusOptions,
-    /// Which hosts take part.
-    pub hosts: HostChoice,
-    /// Where I/O goes; `{host}` stands for the name of the host.
-    pub targets: Vec<String>,
-    /// The rest. Its targets and its start are those of no host.
-    pub order: Order,
-}
 
 /// Runs a plan over several hosts. Nothing begins anywhere before every host has passed inspection.
 ///

@@ -1,6 +1,6 @@
 //! The connection to NATS: subjects, requests, the bucket of hosts.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pull};
@@ -14,14 +14,13 @@ use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
 use crate::error::FleetError;
-use crate::wire::{Answer, Ask, Noted, json, parsed};
+use crate::nats::wire::{Answer, Ask, Noted, json, parsed};
+use crate::order::{BusOptions, LEASE};
 
 /// The coordinator of a thousand hosts may take so long to answer. The server knows of one that has ended.
 const FOLLOWER_LIMIT: Duration = Duration::from_secs(5);
 /// Bucket with the announcements of agents.
 const BUCKET: &str = "assay_hosts";
-/// The server drops an announcement that was not renewed for so long.
-pub const LEASE: Duration = Duration::from_secs(15);
 /// Most that all announcements may occupy on the disk of the server, bytes: 10,000 hosts of 1.6 KiB.
 const BUCKET_BYTES_MAX: i64 = 16 << 20;
 /// Most that the messages of a run may occupy on the disk of the server, bytes: 100 hosts for an hour.
@@ -32,17 +31,6 @@ const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
 const CONSUMER_LIFE: Duration = Duration::from_secs(30);
 /// A server that does not answer within this is not there.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-
-/// How the bus is reached.
-#[derive(Debug, Clone, Default)]
-pub struct BusOptions {
-    /// Address: `nats://host:4222`, `tls://host:4222`.
-    pub url: String,
-    /// File with the seed of an `NKey`, on its first line.
-    pub nkey: Option<PathBuf>,
-    /// File with the certificate of the authority that signed the server's, PEM. With it only TLS is accepted.
-    pub ca: Option<PathBuf>,
-}
 
 /// Why the stream of a run does not have a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,8 +14,8 @@ use assay_record::{
 
 use assay_spec::{Placement, PlacementError};
 
-use crate::step_end::{HostStep, merged_end};
-use crate::wire::{Noted, Placed, Said, What};
+use crate::nats::step_end::{HostStep, merged_end};
+use crate::nats::wire::{Noted, Placed, Said, What};
 
 /// A run of several hosts so far.
 #[derive(Debug)]

@@ -355,7 +355,7 @@ fn four_agents_give_the_histogram_of_one_process_that_did_the_same_ios() {
         for (host, clock) in placed.clocks.values().enumerate() {
             let what = vec![streams[host][number - 1].clone()];
             let said = Said { number: number as u64, epoch_unix_ns: BEGAN + clock.ahead_ns, what };
-            let arrived: Said = crate::wire::parsed(&crate::wire::json(&said)).unwrap();
+            let arrived: Said = crate::nats::wire::parsed(&crate::nats::wire::json(&said)).unwrap();
             together.extend(merge.take(hosts[host], arrived));
         }
         if merge.due().is_some() {
@@ -387,7 +387,7 @@ fn four_agents_give_the_histogram_of_one_process_that_did_the_same_ios() {
 /// Who is waited for is named in every phase, and nobody who has done it or is lost.
 #[test]
 fn what_is_waited_for_follows_the_hosts_through_the_run() {
-    use crate::waiting::Wait;
+    use crate::nats::waiting::Wait;
 
     let placed = placed();
     let mut merge = Merge::new(placed.clone()).unwrap();

@@ -16,7 +16,7 @@ use assay_prepare::PrepareOptions;
 use assay_spec::reader::{Source, Table, Value};
 use assay_spec::{Address, PlanError, without_secret};
 
-use crate::wire::Task;
+use crate::nats::wire::Task;
 
 /// Most targets of a configuration.
 const TARGETS_MAX: usize = 1000;
@@ -210,7 +210,7 @@ mod tests {
     use assay_spec::{Overrides, PlanFile};
 
     use super::*;
-    use crate::task::TaskOptions;
+    use crate::nats::task::TaskOptions;
 
     const CONFIG: &str = r#"
 [[target]]

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use assay_record::ClockDrift;
 use futures_util::future::join_all;
 
-use crate::bus::{Bus, LEASE};
-use crate::clock::Offset;
-use crate::drift::Track;
-use crate::probe::{ASK_LIMIT, offsets};
-use crate::wire::{Answer, Ask};
+use crate::listed::Offset;
+use crate::nats::bus::Bus;
+use crate::nats::drift::Track;
+use crate::nats::probe::{ASK_LIMIT, offsets};
+use crate::nats::wire::{Answer, Ask};
+use crate::order::LEASE;
 
 /// How often every host is asked, if there are few, and how much later for each: 1,000 hosts every 5 s, a third of a
 /// lease. Who was heard of within the last moments is not asked: while a step runs, every host says something each

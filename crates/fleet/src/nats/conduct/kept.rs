@@ -4,7 +4,7 @@
 use assay_record::{Event, RunEvent};
 use assay_runner::{Follower, Keeper, NotStored, Sinks};
 
-use crate::wire::Placed;
+use crate::nats::wire::Placed;
 
 /// The sinks of a run.
 pub(super) struct Kept<'s, 'f> {

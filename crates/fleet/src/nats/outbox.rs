@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use assay_record::{Event, Interval, RunEvent};
 use tokio::sync::Notify;
 
-use crate::wire::{What, json, parsed};
+use crate::nats::wire::{What, json, parsed};
 
 /// Memory for messages that wait, bytes of JSON: an hour without the bus for ten jobs.
 const WAITING_BYTES_MAX: usize = if cfg!(test) { 20_000 } else { 64 << 20 };
@@ -189,7 +189,7 @@ impl Waiting {
     }
 }
 
-/// Returns the message [`Said`](crate::wire::Said) of what was written before.
+/// Returns the message [`Said`](crate::nats::wire::Said) of what was written before.
 fn said(number: u64, epoch_unix_ns: i64, what: &[&[u8]]) -> Vec<u8> {
     let head = format!("{{\"number\":{number},\"epoch_unix_ns\":{epoch_unix_ns},\"what\":[");
     [head.as_bytes(), &what.join(&b','), b"]}"].concat()
@@ -229,7 +229,7 @@ mod tests {
     use assay_record::{AccessStats, TurnStats};
 
     use super::*;
-    use crate::wire::Said;
+    use crate::nats::wire::Said;
 
     fn interval(job: u32, second: u64) -> What {
         let mut access = AccessStats::default();
