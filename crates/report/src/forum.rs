@@ -303,7 +303,7 @@ mod tests {
         let part = |share, mean, p99| (Some(share), [Some(mean), p99]);
         let even = vec![part(0.5, 100.0, Some(200.0)), part(0.5, 110.0, Some(210.0))];
         let said = alike(std::slice::from_ref(&even), "paths").flatten().unwrap();
-        assert_eq!(said, "Each of 2 paths had 50.0 to 50.0 % of the I/Os");
+        assert_eq!(said, "Each of 2 paths had 50.0 % of the I/Os");
         assert_eq!(alike(&[], "paths"), Some(None));
         for unlike in [
             vec![part(0.6, 100.0, None), part(0.4, 100.0, None)],

@@ -177,7 +177,11 @@ fn words_that_contradict_each_other() {
 
 #[test]
 fn a_plan_that_does_not_fit_its_target() {
-    check_test(r#"access = [{ size = "1000" }]"#, &["test \"t\"", "size 1KB is not a multiple", "--cached"]);
+    check_test(
+        r#"access = [{ size = "1000" }]"#,
+        &["test \"t\"", "size 1KB is not a multiple", "write 1KiB"],
+    );
+    check_test(r#"access = [{ size = "700" }]"#, &["test \"t\"", "size 700B is not a multiple", "--cached"]);
     check_test("access = [{ size = \"512KiB\" }]\nworkers = 4", &["test \"t\"", "larger --size"]);
     check_test(&format!("{ACCESS}\ntargets = [3]"), &["target 3", "1 was given"]);
 }
