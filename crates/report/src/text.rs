@@ -86,6 +86,10 @@ fn brief(
     while lines.trim_start().lines().count() > room && answer.shorten() {
         lines = answer_text(&answer, is_diagnosis, options);
     }
+    if !own.is_empty() && lines.trim_start().lines().count() > room {
+        answer.next = None;
+        lines = answer_text(&answer, is_diagnosis, options);
+    }
     text.push_str(if own.is_empty() { &lines } else { lines.trim_start() });
     text
 }
