@@ -223,7 +223,7 @@ pub(crate) fn busy_per_worker(case: StepCase<'_>) -> Option<f64> {
 
 /// The time that CPU times belong to, s; `None` where it is too short for them. A step that was killed is judged over
 /// what its samples cover.
-fn cpu_seconds(case: StepCase<'_>) -> Option<f64> {
+pub(crate) fn cpu_seconds(case: StepCase<'_>) -> Option<f64> {
     let seconds = if case.step.reason.is_some() { case.step.whole_seconds } else { case.step.host.seconds };
     (seconds >= CPU_WINDOW_MIN_S).then_some(seconds)
 }

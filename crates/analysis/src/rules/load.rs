@@ -1,10 +1,10 @@
 //! About the load: data that changed, I/Os that failed, and loads that the storage did not sustain.
 
-use assay_record::{Mismatch, Stamp, StepReason};
+use assay_record::{MemberKind, Mismatch, Stamp, StepReason};
 use assay_spec::limits::OPEN_OUTSTANDING;
 use assay_spec::{Job, Pacing};
 
-use super::host::{busy_host, late_timers, near_null_ceiling, steal, tester_bound};
+use super::host::{busy_host, cpu_seconds, late_timers, near_null_ceiling, steal, tester_bound};
 use super::{Fired, StepCase, gaps};
 use crate::figures::{capitalised, three_digits, time, whole};
 use crate::finding::{Evidence, Severity};
@@ -324,6 +324,17 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
             ),
             "Mend what that finding names, then run again.",
         ),
+        _ if costs_nothing(case) => (
+            format!("{done}: the target costs nothing, so this host does not sustain this rate."),
+            "Lower the rate, or use more workers or a host with faster CPUs.",
+        ),
+        _ if case.step.cpu.used.and(cpu_seconds(case)).is_none() => (
+            format!(
+                "{done}: nothing shows whether this host kept up, so whether the target sustains this rate is not \
+                 known."
+            ),
+            "Run the step to its end, over a second or more.",
+        ),
         Some(full) => (
             format!(
                 "{done}: {}, and the target does not sustain this rate at that depth.",
@@ -347,6 +358,12 @@ fn own_fault(case: StepCase<'_>) -> Option<&'static str> {
         ("late-timers", late_timers),
     ];
     rules.into_iter().find_map(|(rule, fires)| fires(case).map(|_| rule))
+}
+
+/// Whether no target does anything with an I/O: the tester is what is measured.
+fn costs_nothing(case: StepCase<'_>) -> bool {
+    let targets = &case.run.header.targets;
+    !targets.is_empty() && targets.iter().all(|target| target.member.kind == MemberKind::Null)
 }
 
 /// The rate was reached, but I/Os waited for the queue depth of the plan.

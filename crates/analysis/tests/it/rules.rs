@@ -504,6 +504,29 @@ fn the_depth_of_a_throttled_loop_is_named_before_the_target() {
     assert!(throttled(256.0, 256).says.ends_with("the target does not sustain this rate."));
 }
 
+/// Of a window of milliseconds, whose CPU times nobody knows, and of the null target the target was blamed.
+#[test]
+fn a_target_is_not_blamed_for_a_rate_where_nothing_excludes_this_host() {
+    let missed = |set: &dyn Fn(&mut RunHeader, &mut RunSummary)| {
+        let (mut header, mut summary) = clean();
+        header.plan.tests[0].steps[0].jobs[0].outstanding = 256;
+        let job = &mut summary.steps[0].jobs[0];
+        (job.due, job.full) = (Some(10_000), Some(0.5));
+        job.total = OpSummary { ops: 4_610, iops: 185.0, ..OpSummary::default() };
+        set(&mut header, &mut summary);
+        found("missed-rate", &header, &summary).unwrap().says
+    };
+    assert!(missed(&|_, _| {}).contains("the target does not sustain this rate at that depth"));
+    let short = |_: &mut RunHeader, s: &mut RunSummary| {
+        (s.steps[0].whole_seconds, s.steps[0].host.seconds) = (0.09, 0.09);
+    };
+    for unknown in [missed(&short), missed(&|_, s| s.steps[0].cpu.used = None)] {
+        assert!(unknown.contains("nothing shows whether this host kept up"), "{unknown}");
+    }
+    let null = missed(&|h, _| h.targets.iter_mut().for_each(|t| t.member.kind = MemberKind::Null));
+    assert!(null.ends_with("the target costs nothing, so this host does not sustain this rate."), "{null}");
+}
+
 #[test]
 fn a_rate_is_missed_below_99_percent() {
     let set = |done: u64| {
