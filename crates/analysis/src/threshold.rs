@@ -67,7 +67,10 @@ fn of_threshold(tests: &[Test], summary: &RunSummary, threshold: &Threshold) -> 
 fn of_step(threshold: &Threshold, test: String, step: &StepSummary) -> Judged {
     let (answer, says) = match measured(threshold.quantity, step) {
         None => (Answer::Undecided, "was not measured".to_owned()),
-        Some(known) => (answer(threshold, known.between), known.words(threshold.quantity)),
+        Some(known) => {
+            let answer = answer(threshold, known.between);
+            (answer, known.words(threshold.quantity, answer))
+        }
     };
     Judged { limit: threshold.to_string(), test, answer, says }
 }
@@ -118,13 +121,14 @@ fn answer(threshold: &Threshold, between: Option<(f64, f64)>) -> Answer {
 }
 
 impl Known {
-    fn words(&self, quantity: Quantity) -> String {
+    fn words(&self, quantity: Quantity, answer: Answer) -> String {
         let value = quantity.written(self.estimate.value);
         if let Some((lo, hi)) = self.short {
             let to =
                 if hi.is_finite() { format!(" to {}", quantity.written(hi)) } else { " or more".to_owned() };
             let lo = quantity.written(lo);
-            return format!("probably {value} ({lo}{to} in its few seconds); --set run=10s decides");
+            let how = if answer == Answer::Undecided { "" } else { "probably " };
+            return format!("{how}{value} ({lo}{to} in its few seconds); --set run=10s decides");
         }
         match (self.between, self.estimate.why) {
             _ if quantity == Quantity::Errors => value,

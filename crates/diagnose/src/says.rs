@@ -439,8 +439,9 @@ fn host_disturbed(setting: &Setting, seen: &Observed) -> String {
         let how = format!("The hypervisor took up to {:.0} % of this host's CPU time", most * 100.0);
         (how, "Diagnose again when the machine under this one is less busy.")
     } else if setting.has_cpu_quota {
-        let how = "A limit on the CPU time of Assay's control group (cpu.max) stopped Assay".to_owned();
-        (how, "Lift the limit, and diagnose again.")
+        let how =
+            "Assay, whose control group has a limit on CPU time (cpu.max), did not run for part of the time";
+        (how.to_owned(), "Lift the limit if it may be the cause, and diagnose again.")
     } else {
         let how = "Assay did not run for part of the time".to_owned();
         (how, "Diagnose again when this host, and the machine under it, are less busy.")

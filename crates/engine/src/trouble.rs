@@ -74,10 +74,12 @@ impl Trouble {
 fn sentence(errno: i32, kind: OpKind, member: &str) -> String {
     let says = io::Error::from_raw_os_error(errno).to_string();
     if matches!(errno, ENODEV | ENXIO) && member.starts_with("/dev/") {
-        return format!("{says}: the device is gone, it was removed from this host");
+        return format!(
+            "{says}: the kernel has this device no longer, or has set it offline (dmesg says why)"
+        );
     }
     if errno == ESTALE {
-        return format!("{says}: the server has this file no longer, or another one in its place");
+        return format!("{says}: the file was removed or replaced on the server, or its export has changed");
     }
     let is_refused_write = errno == EPERM && kind != OpKind::Read && !member.contains("://");
     match (is_refused_write, member.starts_with("/dev/")) {
@@ -103,8 +105,11 @@ mod tests {
         assert!(sentence(EPERM, OpKind::Write, "/srv/t.dat").contains("lsattr"));
         assert!(!is_explained(EPERM, OpKind::Write, "nfs://nas/v/t.dat"));
         assert!(!is_explained(5, OpKind::Write, "/dev/sdb"));
-        assert!(sentence(ESTALE, OpKind::Read, "/mnt/t.dat").contains("the server has this file no longer"));
+        assert!(
+            sentence(ESTALE, OpKind::Read, "/mnt/t.dat")
+                .contains("removed or replaced on the server, or its export")
+        );
         // "No such device" was all that was said of a disk that was removed during the run.
-        assert!(sentence(ENODEV, OpKind::Read, "/dev/sdb").contains("the device is gone"));
+        assert!(sentence(ENODEV, OpKind::Read, "/dev/sdb").contains("no longer, or has set it offline"));
     }
 }

@@ -30,9 +30,6 @@ pub(crate) struct Answer {
     pub(crate) is_rest_counted: bool,
 }
 
-/// The rule of a rate that was not reached.
-const MISSED_RATE: &str = "missed-rate";
-
 /// A doubt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Warned {
@@ -64,12 +61,16 @@ impl Answer {
             .collect()
     }
 
-    /// Leaves out what a table of its own says, which loads are saturated too, and all doubts but the first; what the
-    /// table calls unreliable needs neither a doubt nor a next step.
+    /// Counts a doubt among the others where a table says the same.
+    pub(crate) fn leave_to_table(&mut self, rule: &str) {
+        let said = self.warnings.extract_if(.., |one| one.rule == rule).map(|one| one.rule);
+        self.more_warnings.extend(said.collect::<Vec<_>>());
+    }
+
+    /// Leaves out what a table of its own says, and all doubts but the first; what the table calls unreliable needs
+    /// neither a doubt nor a next step.
     pub(crate) fn be_short(&mut self, is_unreliable: bool) {
         (self.good, self.limit) = (None, None);
-        let said = self.warnings.extract_if(.., |one| one.rule == MISSED_RATE).map(|one| one.rule);
-        self.more_warnings.extend(said.collect::<Vec<_>>());
         let is_critical = |warned: &Warned| warned.severity == Severity::Critical;
         let kept =
             if is_unreliable { self.warnings.iter().filter(|one| is_critical(one)).count() } else { 1 };

@@ -2,7 +2,7 @@
 
 use assay_analysis::{
     DiskUse, Finding, Judgement, RunStatus, RunSummary, Severity, StepSummary, by_sheet, first_sentence,
-    price, time, verdict_on,
+    load_curves, price, time, verdict_on,
 };
 use assay_record::RunHeader;
 
@@ -78,6 +78,10 @@ fn brief(
         (false, true) => 1,
         (false, false) => ANSWER_LINES_OF_OWN,
     };
+    if !load_curves(header, summary).is_empty() {
+        // It marks the loads that are saturated.
+        answer.leave_to_table("missed-rate");
+    }
     if !own.is_empty() {
         answer.be_short(is_unreliable);
     }

@@ -287,7 +287,7 @@ fn what_the_hypervisor_takes_is_no_neighbour_and_no_cache() {
     assert!(changed.starts_with("Assay did not run for part of the time during 6 of 9"), "{changed}");
     let limited = Setting { has_cpu_quota: true, ..setting.clone() };
     let changed = says::diagnosis(&ALL, &limited, &paused).changed;
-    assert!(changed.contains("(cpu.max) stopped Assay during 6 of 9"), "{changed}");
+    assert!(changed.contains("(cpu.max), did not run for part of the time during 6 of 9"), "{changed}");
     // The same rates without anybody who took CPU time are a target that changes.
     let calm = made.map(|(experiment, iops, _)| (experiment, iops, 0.0));
     let diagnosis = says::diagnosis(&ALL, &setting, &disturbed(&calm));
