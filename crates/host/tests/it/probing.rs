@@ -349,9 +349,9 @@ fn a_device_that_another_program_has_open_for_writing_is_in_use() {
     // As a program that starts another in its place: between two looks it has another name.
     let renamed = r#"exec perl -e '$0 = $i++ while select(undef, undef, undef, 0.01) == 0'"#;
     for (how, by, next, expected) in [
-        ("<", &text[..], "exec sleep 60", &[][..]),
-        ("<>", &text, "exec sleep 60", written),
-        ("<>", node, "exec sleep 60", written),
+        ("<", &text[..], "exec sleep infinity", &[][..]),
+        ("<>", &text, "exec sleep infinity", written),
+        ("<>", node, "exec sleep infinity", written),
         ("<>", &text, renamed, written),
     ] {
         let script = format!("exec 3{how}{by}; echo open; {next}");

@@ -637,7 +637,7 @@ fn a_file_that_another_program_has_open_for_writing_is_not_overwritten() {
     let text = path.to_str().unwrap();
     let open = |how: &str| {
         let mut user = std::process::Command::new("sh")
-            .args(["-c", &format!("exec 3{how}\"$0\"; echo; exec sleep 60"), text])
+            .args(["-c", &format!("exec 3{how}\"$0\"; echo; exec sleep infinity"), text])
             .stdout(std::process::Stdio::piped())
             .spawn()
             .unwrap();
