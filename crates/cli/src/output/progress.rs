@@ -30,6 +30,9 @@ const REST: u32 = 20;
 /// Lines of the display beside rows of steps: titles, rule, the line of the running step, a warning.
 const OTHER_LINES: usize = 6;
 
+/// Rule of the warning before the steps that a run took over from the one that it resumes.
+pub(crate) const RESUMED: &str = "resumed";
+
 /// The display that is on the screen now, so that others can write above it.
 static LIVE: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
@@ -72,6 +75,8 @@ pub(crate) struct Progress {
     ended: Vec<StepSummary>,
     /// The newest warning.
     warning: Option<String>,
+    /// The first steps are those of the run that this one resumes, which was said with the time that the rest takes.
+    is_resumed: bool,
 }
 
 impl Progress {
@@ -95,6 +100,7 @@ impl Progress {
             rests_until: None,
             ended: Vec::new(),
             warning: None,
+            is_resumed: false,
         }
     }
 
@@ -145,6 +151,7 @@ impl Progress {
                 }
             }
             RunEvent::Warning(warning) => {
+                self.is_resumed |= warning.rule == RESUMED;
                 let says = format!("warning: {} {}", warning.says, warning.next).trim_end().to_owned();
                 // On a terminal the result will have it; until then it stands under the table.
                 match self.is_plain || !std::io::stdout().is_terminal() {
@@ -163,7 +170,7 @@ impl Progress {
     }
 
     fn begin(&mut self) {
-        if self.is_plain && self.standing.begun() == 1 {
+        if self.is_plain && self.standing.begun() == 1 && !self.is_resumed {
             let steps = self.standing.steps();
             let count = steps.len();
             let word = if count == 1 { "step" } else { "steps" };

@@ -1,5 +1,6 @@
 //! `assay compare`: results side by side, and which differences are more than noise.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -11,6 +12,7 @@ use assay_target::input::{Input, read_text};
 
 use crate::args::CompareArgs;
 use crate::exit::Exit;
+use crate::output::progress::RESUMED;
 use crate::output::render::Rendered as _;
 use crate::output::terminal::{note, say};
 use crate::output::{Kept, Output};
@@ -115,8 +117,17 @@ fn readings_of(store: &anyhow::Result<Store>, name: &str) -> anyhow::Result<Foun
     let labelled = complete(store.labelled(name)?);
     let runs = if labelled.is_empty() { vec![store.find(name)?] } else { labelled };
     let mut found = Found { label: None, readings: Vec::new() };
+    let mut resumed = BTreeSet::new();
     for run in &runs {
         let stored = stored::read(store, run)?;
+        // Two runs that resumed the same one have the same first steps, which are no repetitions.
+        let mut warnings = stored.summary.warnings.iter();
+        if let Some(warning) = warnings.find(|warning| warning.rule == RESUMED)
+            && !resumed.insert(warning.says.clone())
+        {
+            note!("left out, as another run of {name} has the same first steps: {run}");
+            continue;
+        }
         found.label = found.label.or(stored.label.clone());
         found.readings.push(stored.result_set());
     }

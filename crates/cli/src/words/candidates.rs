@@ -13,6 +13,22 @@ use crate::args::{Cli, StoreArgs};
 /// Newest runs that are offered.
 const RUNS_MAX: usize = 100;
 
+/// What `--set` changes most; the plan reference has the others.
+const SET_KEYS: [&str; 12] = [
+    "arrivals",
+    "burst",
+    "data",
+    "ops",
+    "outstanding",
+    "random",
+    "rate",
+    "read",
+    "run",
+    "size",
+    "warmup",
+    "workers",
+];
+
 /// Returns the command line with what can stand in the place of each word.
 pub(crate) fn command() -> Command {
     offered(Cli::command())
@@ -33,6 +49,7 @@ enum Kind {
     Run,
     Label,
     Target,
+    Set,
 }
 
 /// Returns it by the name of the argument, which the verbs share.
@@ -43,6 +60,7 @@ fn kind(arg: &Arg) -> Option<Kind> {
         "run" | "runs" | "results" | "against" | "resume" => Some(Kind::Run),
         "label" => Some(Kind::Label),
         "target" | "targets" => Some(Kind::Target),
+        "set" => Some(Kind::Set),
         _ => None,
     }
 }
@@ -73,10 +91,11 @@ fn candidates(kind: Kind, typed: &OsStr) -> Vec<CompletionCandidate> {
             let simulated = arrays().map(|name| format!("sim:{name}"));
             simulated.chain(targets()).chain(["null:".to_owned()]).collect()
         }
+        Kind::Set => SET_KEYS.iter().map(|key| format!("{key}=")).collect(),
     };
     let fits = words.into_iter().filter(|word| word.starts_with(&*begun)).map(CompletionCandidate::new);
     let files = match kind {
-        Kind::Label => Vec::new(),
+        Kind::Label | Kind::Set => Vec::new(),
         // All files of a folder would hide the runs among them.
         Kind::Run | Kind::Array if begun.is_empty() => Vec::new(),
         _ => PathCompleter::any().complete(typed),
@@ -118,6 +137,11 @@ mod tests {
         assert_eq!(offers(Kind::Array, "ix4"), ["ix4-200d"]);
         assert_eq!(offers(Kind::Target, "sim:ix4"), ["sim:ix4-200d"]);
         assert_eq!(offers(Kind::Run, "array:ix4"), ["array:ix4-200d"]);
+        assert_eq!(offers(Kind::Set, "outs"), ["outstanding="]);
+        for key in SET_KEYS {
+            let says = assay_spec::Overrides::default().set(&format!("{key}=?")).unwrap_err().to_string();
+            assert!(!says.contains("unknown"), "{says}");
+        }
         assert!(!offers(Kind::Run, "").iter().any(|word| word == "src/"), "no files until one is begun");
         command().debug_assert();
         let run = command().find_subcommand("run").cloned().unwrap();

@@ -9,7 +9,7 @@ use assay_spec::{Plan, named_steps, suggest};
 
 use crate::args::FailIf;
 use crate::exit::Exit;
-use crate::output::terminal::note;
+use crate::output::terminal::{note, wrapped};
 use crate::running::Done;
 
 /// First words of a line about a condition that is met, or about one that may be.
@@ -76,7 +76,7 @@ pub(crate) fn judged_by_limits(conditions: &[FailIf], plan: &Plan, summary: &Run
             Answer::Undecided => UNDECIDED,
             Answer::Exceeded => FAILED,
         };
-        note!("{word} {}: {} {}", judged.limit, judged.test, judged.says);
+        note!("{}", wrapped(&format!("{word} {}: {} {}", judged.limit, judged.test, judged.says)));
         exit = exit.or_worse(of_answer(judged.answer));
     }
     exit
@@ -94,7 +94,7 @@ pub(crate) fn judged_by_gates(gates: &[Gate], comparison: &Comparison) -> Exit {
     for gate in gates {
         for (answer, says) in broken(comparison, gate) {
             let word = if answer == Answer::Undecided { UNDECIDED } else { FAILED };
-            note!("{word} {gate}: {says}");
+            note!("{}", wrapped(&format!("{word} {gate}: {says}")));
             exit = exit.or_worse(of_answer(answer));
         }
     }

@@ -78,16 +78,20 @@ fn begun(word: &str) -> Option<&'static str> {
 fn called_elsewhere(word: &str) -> Option<String> {
     let (_, suite) = CALLED.iter().find(|(words, _)| words.contains(&word.to_ascii_lowercase().as_str()))?;
     Some(match *suite {
+        "fio" => format!(
+            "it is a pattern of fio, whose whole command is given in quotation marks: 'fio --rw={word} --bs=4k …'"
+        ),
         "" => format!("a job file of {word} is given by its path, and a command line in quotation marks"),
         suite => format!("did you mean `{suite}`?"),
     })
 }
 
-const CALLED: [(&[&str], &str); 8] = [
+const CALLED: [(&[&str], &str); 9] = [
     (&["fio", "iometer", "diskspd", "vdbench", "sqlio"], ""),
+    (&["randread", "randwrite", "randrw", "readwrite"], "fio"),
     (&["cdm", "diskmark", "crystalmark"], "crystaldiskmark"),
     (&["forum", "esx", "esxi", "vsphere"], "vmware"),
-    (&["4k", "random", "rand", "randread", "latency"], "latency-qd1"),
+    (&["4k", "random", "rand", "latency"], "latency-qd1"),
     (&["sequential", "seq", "throughput", "bandwidth"], "super-atto"),
     (&["hcibench", "easy-run"], "hcibench-easy-run"),
     (&["vdi", "desktop"], "vdi-like"),

@@ -286,6 +286,7 @@ fn what_is_typed_wrong_is_refused_with_the_nearest_word() {
         &["vmwrae", "neither a plan file nor a suite", "did you mean `vmware`?"],
     );
     check(&["run", "plan.toml", "t.dat"], &["plan.toml", "neither a plan file nor a suite"]);
+    check(&["run", "randread", "t.dat"], &["a pattern of fio", "'fio --rw=randread --bs=4k …'"]);
     check(&["run", "super", "t.dat"], &["did you mean `super-atto`?"]);
     check(&["run", "vmware", "t.dat", "--set", "outstnading=3"], &["did you mean `outstanding`?"]);
     check(&["run", "vmware", "t.dat", "--set", "run=soon"], &["--set run=soon", "`soon`"]);

@@ -288,7 +288,7 @@ fn a_run_that_ended_early_is_resumed_with_its_complete_steps() {
     with("iops -5%").refused(&["and none is set"]);
     let resumed = story.assay(&["run", "--resume", "last", "--json", "--fail-if", "second: errors < 1"]);
     let resumed = resumed.ends(WORSE).says(&["FAILED first: errors < 1", "FAILED second: errors < 1"]);
-    assert!(resumed.err.contains("1 of 2 steps are kept"), "{}", resumed.err);
+    assert!(resumed.err.contains("1 of 2 steps are kept; 1 step, until 1000 I/Os"), "{}", resumed.err);
     let after = resumed.json();
     assert_eq!((&after["label"], &after["status"]), (&"night".into(), &"done".into()));
     assert_eq!(after["tests"].as_array().unwrap().len(), 2);
@@ -304,5 +304,10 @@ fn a_run_that_ended_early_is_resumed_with_its_complete_steps() {
     let compared = story.assay(&["compare", "night", "day", "--json"]).ends(DONE);
     let compared = compared.says(&["left out, as they did not come to their end: "]).json();
     assert_eq!(compared["sides"][0]["runs"], serde_json::json!([id(&after)]), "{}", compared["sides"]);
+    // Nor is one that resumed the same run once more.
+    story.assay(&["run", "--resume", &id(&before), "--label", "night"]).ends(WORSE);
+    let compared = story.assay(&["compare", "night", "day", "--json"]).ends(DONE);
+    let compared = compared.says(&["left out, as another run of night has the same first steps: "]).json();
+    assert_eq!(compared["sides"][0]["runs"].as_array().map(Vec::len), Some(1), "{}", compared["sides"]);
     story.assay(&["run", "p.toml", "null:", "--resume", "last"]).refused(&["--resume takes plan, targets"]);
 }

@@ -1,14 +1,16 @@
 //! `assay run --resume`: what a run that ended early did not measure, with what it did.
 
 use anyhow::bail;
-use assay_analysis::{RunStatus, StepSummary};
+use assay_analysis::{PlannedStep, RunStatus, Standing, StepSummary};
 use assay_record::{Event, MemberFacts, MemberKind, RunEvent, RunSetting, StepId, Warning};
 use assay_report::minute;
+use assay_report::standing::length;
 use assay_runner::Order;
 use assay_spec::units::{Bytes, SizeSpec};
 
 use crate::args::RunArgs;
 use crate::exit::Exit;
+use crate::output::progress::RESUMED;
 use crate::output::terminal::note;
 use crate::running::execute;
 use crate::running::tell::{Telling, before, tell};
@@ -35,7 +37,17 @@ pub(crate) fn run(args: &RunArgs, name: &str) -> anyhow::Result<Exit> {
     let stop = stop_on_signals()?;
     match complete.len() {
         0 => note!("none of the {planned} steps of run {run} is complete: all are measured"),
-        kept => note!("resuming run {run}: {kept} of {planned} steps are kept"),
+        kept => {
+            let standing = Standing::new(&header.plan);
+            let is_left = |step: &&PlannedStep| !complete.contains(&step.id);
+            let left: Vec<PlannedStep> = standing.steps().iter().filter(is_left).cloned().collect();
+            let count = left.len();
+            let word = if count == 1 { "step" } else { "steps" };
+            note!(
+                "resuming run {run}: {kept} of {planned} steps are kept; {count} {word}, {}",
+                length(&left)
+            );
+        }
     }
     let order = Order {
         kept,
@@ -111,7 +123,7 @@ fn kept(events: Vec<Event>, complete: &[StepId], run: &str, started_unix_ms: u64
     let says =
         format!("The first steps were measured by run {run}, which began {}.", minute(started_unix_ms));
     let next = "Storage, host or neighbours may have changed in between.".to_owned();
-    let warning = Warning { rule: "resumed".to_owned(), says, next };
+    let warning = Warning { rule: RESUMED.to_owned(), says, next };
     let mut kept = match complete {
         [] => Vec::new(),
         _ => vec![Event { at_ns: 0, what: RunEvent::Warning(warning) }],
