@@ -8,7 +8,7 @@ use assay_runner::{Consequence, Left, Order, RunnerError, Sinks};
 use assay_sim::{SimulatedArrays, Truth};
 use assay_spec::Address;
 use assay_store::Store;
-use assay_target::{OpenRequest, STOP_LIMIT};
+use assay_target::STOP_LIMIT;
 
 use crate::exit::{Exit, Failed};
 use crate::output::terminal::note;
@@ -71,7 +71,7 @@ fn follow(order: Order, store: &Store, budget: Option<Budget>) -> anyhow::Result
     let simulated = simulated_arrays(&order.targets)?;
     let mut follower = Following::new(&order, budget);
     let sinks = Sinks { store: Some(store), follower: &mut follower };
-    let done = run_here(order, &simulated, sinks).map_err(meant)?;
+    let done = assay_runner::run(order, &|request| simulated.open(request), sinks).map_err(meant)?;
     say_left(&done.left);
     Ok(Done {
         collector: follower.into_collector().unwrap_or_else(|| Collector::new(&done.header)),
@@ -81,19 +81,6 @@ fn follow(order: Order, store: &Store, budget: Option<Budget>) -> anyhow::Result
         failures: done.failures.into_iter().map(meant).collect(),
         is_stored: done.is_stored,
     })
-}
-
-/// Runs an order on this host.
-fn run_here(
-    order: Order,
-    simulated: &SimulatedArrays,
-    sinks: Sinks<'_>,
-) -> Result<assay_runner::Done, RunnerError> {
-    // Only runs that simulate pay for the choice between the two in every call.
-    match order.targets.iter().any(|address| matches!(address, Address::Sim { .. })) {
-        true => assay_runner::run(order, &|request: &OpenRequest<'_>| simulated.open(request), sinks),
-        false => assay_runner::run(order, &assay_target::open, sinks),
-    }
 }
 
 /// Returns an error of the runner with the exit code that it leads to.

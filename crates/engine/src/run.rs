@@ -6,7 +6,7 @@ use std::time::Duration;
 use assay_host::Sampler;
 use assay_record::{JobEnd, Outcome, RunEvent, RunHeader, StepCpu, StepEnd, StepId, StepReason, Warning};
 use assay_spec::Plan;
-use assay_target::{AnyTarget, OpenError, OpenRequest, Target};
+use assay_target::{OpenError, OpenRequest, Opener, Target};
 
 use crate::clock::Clock;
 use crate::control::{CommonStart, EnoughSignal, StopSignal};
@@ -35,7 +35,8 @@ pub struct RunRequest<'r> {
 
 /// Runs a plan on prepared targets.
 pub fn run(request: RunRequest<'_>, sink: &mut Sink<'_>) -> Result<Outcome, RunError> {
-    run_with::<AnyTarget>(request, &assay_target::open, sink)
+    let mut steps = steps(&request.header.plan);
+    run_ordered(request, &assay_target::open, &mut || steps.pop_front(), sink)
 }
 
 /// Runs a plan on targets that `opener` opens in each worker's thread: for other kinds of targets.
@@ -45,7 +46,7 @@ pub fn run_with<T: Target>(
     sink: &mut Sink<'_>,
 ) -> Result<Outcome, RunError> {
     let mut steps = steps(&request.header.plan);
-    run_ordered(request, opener, &mut || steps.pop_front(), sink)
+    ordered(request, opener, &mut || steps.pop_front(), sink)
 }
 
 /// Returns the interval between two samples of the host: a second, or less if the shortest window would contain no
@@ -67,8 +68,18 @@ fn steps(plan: &Plan) -> VecDeque<StepId> {
 }
 
 /// Runs the steps that `next` chooses until it returns `None`. It is called when the sink has received every event of
-/// the previous steps; a step that is chosen twice, or that is not in the plan, ends the run.
-pub fn run_ordered<T: Target>(
+/// the previous steps; a step that is chosen twice, or that is not in the plan, ends the run. The loop of the workers
+/// is compiled here, as this room is: where a caller chose the type of its targets, it was compiled as the caller is.
+pub fn run_ordered(
+    request: RunRequest<'_>,
+    opener: &Opener<'_>,
+    next: &mut dyn FnMut() -> Option<StepId>,
+    sink: &mut Sink<'_>,
+) -> Result<Outcome, RunError> {
+    ordered(request, &|request: &OpenRequest<'_>| opener(request), next, sink)
+}
+
+fn ordered<T: Target>(
     request: RunRequest<'_>,
     opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
     next: &mut dyn FnMut() -> Option<StepId>,

@@ -7,7 +7,7 @@ use assay_engine::{CommonStart, EnoughSignal, RunRequest, RunTargets, StopSignal
 use assay_prepare::PreparedTargets;
 use assay_record::{Event, RunEvent, RunHeader, StepId, StepReason};
 use assay_spec::Plan;
-use assay_target::{OpenError, OpenRequest, Target};
+use assay_target::{OpenError, OpenRequest, Opener};
 
 use crate::error::RunnerError;
 use crate::follower::Follower;
@@ -34,9 +34,9 @@ pub(crate) struct Measured {
 }
 
 /// Runs the plan; every event goes to the follower and to the store.
-pub(crate) fn measure<T: Target>(
+pub(crate) fn measure(
     measurement: Measurement<'_>,
-    opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
+    opener: &Opener<'_>,
     prepared: &mut PreparedTargets,
     mut keeper: Option<Keeper>,
     follower: &mut dyn Follower,

@@ -6,7 +6,8 @@ use assay_engine::StopSignal;
 use assay_prepare::{FillChoice, PrepareOptions, PreparedTargets};
 use assay_spec::{Address, Overrides, Plan, PlanFile};
 use assay_target::{
-    IoBuf, IoFailure, Member, Op, OpKind, OpenError, OpenRequest, STOP_LIMIT, Target, TargetLost, Wait,
+    AnyTarget, IoBuf, IoFailure, Member, Op, OpKind, OpenRequest, Opener, STOP_LIMIT, Target as _,
+    TargetLost, Wait,
 };
 
 use crate::close::{Left, close};
@@ -26,10 +27,10 @@ const READ_MAX: u32 = 1 << 20;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// An open target.
-pub struct Reader<T> {
+pub struct Reader {
     prepared: PreparedTargets,
     member: Member,
-    target: T,
+    target: AnyTarget,
     /// Absent after a read that did not come back.
     buf: Option<IoBuf>,
     stop: StopSignal,
@@ -47,7 +48,7 @@ pub struct Reading<'r> {
     pub data: Result<Option<&'r [u8]>, IoFailure>,
 }
 
-impl<T: Target> Reader<T> {
+impl Reader {
     /// Inspects and opens a target that is there; creates, marks and fills nothing.
     ///
     /// # Errors
@@ -55,7 +56,7 @@ impl<T: Target> Reader<T> {
     pub fn open(
         address: &Address,
         options: PrepareOptions,
-        opener: &impl Fn(&OpenRequest<'_>) -> Result<T, OpenError>,
+        opener: &Opener<'_>,
         stop: &StopSignal,
     ) -> Result<Self, RunnerError> {
         let options = PrepareOptions {

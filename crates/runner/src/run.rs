@@ -7,7 +7,7 @@ use assay_host::{AwakeGuard, Sampler, Watched};
 use assay_prepare::{OpenTargets, PreparedTargets};
 use assay_record::RunHeader;
 use assay_store::Store;
-use assay_target::{OpenError, OpenRequest, Target};
+use assay_target::Opener;
 
 use crate::ceiling::null_ceilings;
 use crate::close::{Left, close};
@@ -47,9 +47,9 @@ pub struct Done {
 ///
 /// # Errors
 /// When nothing was measured. A run that began to measure is always a [`Done`].
-pub fn run<T: Target>(
+pub fn run(
     order: Order,
-    opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
+    opener: &Opener<'_>,
     Sinks { store, follower }: Sinks<'_>,
 ) -> Result<Done, RunnerError> {
     follower.stage(Stage::Inspecting);

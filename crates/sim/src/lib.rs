@@ -23,7 +23,6 @@ use assay_model::array::Array;
 use assay_model::des::{Simulation, SubmitError, VirtualOp};
 use assay_model::raid::Kind;
 use assay_spec::Engine;
-use assay_target::remote::{Moment, RemoteReport};
 use assay_target::{
     AnyTarget, BATCH_MAX, Completion, Geometry, Member, Op, OpKind, OpenError, OpenRequest, SimulatedMember,
     Target, TargetLost, Wait,
@@ -96,13 +95,13 @@ impl SimulatedArrays {
     }
 
     /// Opens a worker's target: simulated members here, all others as usual.
-    pub fn open(&self, request: &OpenRequest<'_>) -> Result<RunTarget, OpenError> {
+    pub fn open(&self, request: &OpenRequest<'_>) -> Result<AnyTarget, OpenError> {
         let simulated: Option<Vec<&SimulatedMember>> = request.members.iter().map(simulated).collect();
         let Some(members) = simulated.filter(|members| !members.is_empty()) else {
-            return assay_target::open(request).map(RunTarget::Real);
+            return assay_target::open(request);
         };
         let arrays = members.iter().map(|member| self.shared(member)).collect::<Result<Vec<_>, _>>()?;
-        Ok(RunTarget::Simulated(SimTarget::new(arrays, &members, request)))
+        Ok(AnyTarget::Other(Box::new(SimTarget::new(arrays, &members, request))))
     }
 
     /// Returns the step's instance of an array: created by the first worker, dropped with the last.
@@ -299,51 +298,5 @@ impl Target for SimTarget {
 
     fn reopen(&mut self, _member: u32) -> Result<(), TargetLost> {
         Ok(())
-    }
-}
-
-/// A target of a run: real or simulated.
-#[expect(clippy::large_enum_variant, reason = "one per worker")]
-pub enum RunTarget {
-    /// A file, device, LUN, NFS file or null.
-    Real(AnyTarget),
-    /// Simulated arrays.
-    Simulated(SimTarget),
-}
-
-impl Target for RunTarget {
-    fn geometry(&self) -> &Geometry {
-        match self {
-            Self::Real(target) => target.geometry(),
-            Self::Simulated(target) => target.geometry(),
-        }
-    }
-
-    fn submit(&mut self, op: Op) -> Result<(), Op> {
-        match self {
-            Self::Real(target) => target.submit(op),
-            Self::Simulated(target) => target.submit(op),
-        }
-    }
-
-    fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
-        match self {
-            Self::Real(target) => target.poll(wait, done),
-            Self::Simulated(target) => target.poll(wait, done),
-        }
-    }
-
-    fn reopen(&mut self, member: u32) -> Result<(), TargetLost> {
-        match self {
-            Self::Real(target) => target.reopen(member),
-            Self::Simulated(target) => target.reopen(member),
-        }
-    }
-
-    fn remote_report(&mut self, moment: Moment<'_>) -> Option<RemoteReport> {
-        match self {
-            Self::Real(target) => target.remote_report(moment),
-            Self::Simulated(target) => target.remote_report(moment),
-        }
     }
 }

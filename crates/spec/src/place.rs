@@ -31,6 +31,7 @@ impl Extent {
         clippy::cast_sign_loss,
         reason = "at most the whole, which is below 2^63"
     )]
+    #[inline]
     pub fn of(self, whole: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.0,
@@ -75,6 +76,7 @@ impl Window {
 
     /// Returns first and last byte (exclusive) in a target of `span` bytes; the end may lie beyond the span.
     #[must_use]
+    #[inline]
     pub fn of(self, span: u64) -> std::ops::Range<u64> {
         let start = self.offset.of(span);
         let end = self.size.map_or(span.max(start), |size| start.saturating_add(size.of(span)));
@@ -185,6 +187,7 @@ impl Distribution {
 
     /// Returns true if all places are equally likely.
     #[must_use]
+    #[inline]
     pub fn is_uniform(&self) -> bool {
         *self == Self::Uniform
     }

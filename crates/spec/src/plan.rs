@@ -434,6 +434,7 @@ pub enum Change {
 impl Change {
     /// Returns true if data are written.
     #[must_use]
+    #[inline]
     pub fn is_write(&self) -> bool {
         *self == Self::Write
     }
@@ -553,12 +554,14 @@ pub enum Pacing {
 impl Pacing {
     /// Whether I/Os are due at times of their own.
     #[must_use]
+    #[inline]
     pub fn is_open(self) -> bool {
         matches!(self, Self::Open { .. })
     }
 
     /// The rate aimed at, I/Os per second; `None` for a closed loop.
     #[must_use]
+    #[inline]
     pub fn rate(self) -> Option<PerSecond> {
         match self {
             Self::Closed => None,

@@ -46,7 +46,7 @@ pub use file_member::{Binding, FileGuard, FileMember};
 pub use inline::{InlineTarget, is_in_memory};
 pub use member::{Member, SimulatedMember};
 pub use null::NullTarget;
-pub use open::{AnyTarget, OpenRequest, open, uring_refused};
+pub use open::{AnyTarget, OpenRequest, Opener, open, uring_refused};
 pub use open_error::OpenError;
 pub use psync::PsyncTarget;
 use remote::{Moment, RemoteReport};

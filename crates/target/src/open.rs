@@ -106,7 +106,12 @@ pub enum AnyTarget {
     Lun(Box<LunTarget>),
     /// A file on an NFS server.
     Nfs(Box<NfsTarget>),
+    /// One of another room: a simulated array.
+    Other(Box<dyn Target>),
 }
+
+/// Opens the target of a worker, in its thread.
+pub type Opener<'o> = dyn Fn(&OpenRequest<'_>) -> Result<AnyTarget, OpenError> + Sync + 'o;
 
 macro_rules! each {
     ($self:ident, $target:ident => $call:expr) => {
@@ -117,6 +122,7 @@ macro_rules! each {
             AnyTarget::Inline($target) => $call,
             AnyTarget::Lun($target) => $call,
             AnyTarget::Nfs($target) => $call,
+            AnyTarget::Other($target) => $call,
         }
     };
 }

@@ -8,8 +8,8 @@ use assay_fleet::{FleetDone, FleetError, FleetOrder, RunHere};
 use assay_runner::{Consequence, Follower, Order, Sinks};
 use assay_store::Store;
 
+use super::Done;
 use super::following::Following;
-use super::{Done, run_here};
 use crate::exit::{Exit, Failed};
 use crate::words::fleet::Fleet;
 
@@ -66,7 +66,7 @@ pub(crate) fn part_of_agent() -> Arc<RunHere> {
         let refused = |error: &anyhow::Error| (Consequence::Refused, crate::message(error));
         let simulated = super::simulated_arrays(&order.targets).map_err(|error| refused(&error))?;
         let sinks = Sinks { store: None, follower };
-        let done = run_here(order, &simulated, sinks);
+        let done = assay_runner::run(order, &|request| simulated.open(request), sinks);
         done.map_err(|error| (error.consequence(), crate::message(&error.into())))
     })
 }

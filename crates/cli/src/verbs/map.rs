@@ -14,7 +14,7 @@ use assay_surface::{
     Comparison, Ground, Order, Outcome, SIZE_MIN, Sample, SurfaceMap, Survey, compare, map_of,
 };
 use assay_target::input::Input;
-use assay_target::{Caching, Durability, OpenRequest, Target};
+use assay_target::{Caching, Durability};
 
 use crate::args::{Form, MapArgs};
 use crate::exit::Exit;
@@ -39,8 +39,8 @@ pub(crate) fn map(args: &MapArgs) -> anyhow::Result<Exit> {
     let stop = stop_on_signals()?;
     let simulated = simulated_arrays(&address)?;
     enter(Stage::Inspecting);
-    let open = |request: &OpenRequest<'_>| simulated.open(request);
-    let mut reader = Reader::open(&address[0], options, &open, &stop).map_err(meant)?;
+    let mut reader =
+        Reader::open(&address[0], options, &|request| simulated.open(request), &stop).map_err(meant)?;
     enter(Stage::Measuring);
     let surveyed = survey(args, &mut reader, &stop);
     enter(Stage::Closing);
@@ -81,7 +81,7 @@ fn options(args: &MapArgs, address: &[Address]) -> anyhow::Result<PrepareOptions
     })
 }
 
-fn survey<T: Target>(args: &MapArgs, reader: &mut Reader<T>, stop: &StopSignal) -> anyhow::Result<Survey> {
+fn survey(args: &MapArgs, reader: &mut Reader, stop: &StopSignal) -> anyhow::Result<Survey> {
     let ground = Ground {
         size_bytes: reader.span_bytes(),
         block_bytes: reader.unit_bytes(),
