@@ -1,5 +1,8 @@
 //! Choices that a result must show, and what the other verbs print.
 
+use assay_spec::suites::suite;
+use assay_spec::{Overrides, PlanFile};
+
 use crate::story::{DONE, Story, count, number, rules};
 
 const RUN: [&str; 9] =
@@ -62,6 +65,10 @@ fn a_suite_that_is_printed_reads_back_as_the_same_plan() {
             story.assay(&["run", "plan.toml", "null:"]).refused(&["--hosts"]);
             return;
         }
+        let meant = |origin: &str, text: &str| {
+            PlanFile::parse(origin, text).and_then(|file| file.resolve(&Overrides::default())).unwrap()
+        };
+        assert_eq!(meant("plan.toml", &shown.out), meant(name, suite(name).unwrap().text), "{name}");
         let plan = |plan: &str| {
             let mut args = vec!["run", plan, "null:", "--set", "ops=10", "--set", "warmup=0s", "--json"];
             if shown.out.contains("steady = {") {
@@ -70,7 +77,11 @@ fn a_suite_that_is_printed_reads_back_as_the_same_plan() {
             }
             story.assay(&args).ends(DONE).json()["plan"].clone()
         };
-        assert_eq!(plan("plan.toml"), plan(name), "{name}");
+        // Every suite runs; that a file runs as its suite does is shown by one.
+        let ran = plan(name);
+        if name == "vmware" {
+            assert_eq!(plan("plan.toml"), ran);
+        }
     };
     // The plans wait more than they work: side by side they take as long as the longest.
     std::thread::scope(|threads| {
