@@ -29,7 +29,8 @@ const INCLUDE_DEPTH_MAX: usize = 8;
 #[must_use]
 pub fn is_parameter_file(text: &str) -> bool {
     let starts = |key: &str| text.lines().any(|line| line.trim_start().starts_with(key));
-    (["sd=", "wd=", "rd="].into_iter().filter(|key| starts(key)).count() > 1)
+    // What is included may have the storage and the workloads.
+    (["sd=", "wd=", "rd=", "include="].into_iter().filter(|key| starts(key)).count() > 1)
         || (starts("fwd=") && (starts("fsd=") || starts("rd=")))
 }
 

@@ -229,4 +229,5 @@ fn a_run_ends_with_its_data_and_at_the_end_of_its_storage() {
     }
     // What lies in files that are included is looked for there.
     assert!(is_parameter_file("include=sds\nwd=w,sd=sd*\nrd=r,wd=w\n"));
+    assert!(is_parameter_file("#sd=sd1,lun=/dev/sdb\ninclude=/opt/conf/disks\nrd=fill,sd=sd*,elapsed=10\n"));
 }
