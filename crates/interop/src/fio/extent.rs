@@ -51,12 +51,15 @@ pub(super) fn files(options: &mut Options<'_>, workers: u64) -> Result<Files, Im
     let format = options.take("filename_format");
     let all = named_files(options);
     let given = all.last().copied();
-    let is_shared = given.is_none() && format.is_some_and(|option| !option.value.contains("$jobnum"));
+    // Only the first of clones lays out a file that all of them name; a device needs no layout, and all use it.
+    let on_device = |name: &str| folders.iter().all(|folder| format!("{folder}{name}").starts_with("/dev/"));
+    let is_shared = given.is_none()
+        && format.is_some_and(|option| !option.value.contains("$jobnum") && !on_device(&option.value));
     if let Some(option) = format.filter(|_| is_shared && workers > 1) {
         options.note(
             option.line,
             "filename_format: without $jobnum the clones have one set of files among them, and only the first of them \
-             does I/O, as in fio; on devices all of them do there.",
+             does I/O, as in fio.",
         );
     }
     let line = given.map_or(options.job.line, |option| option.line);

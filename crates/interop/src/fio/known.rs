@@ -228,7 +228,10 @@ pub(super) const DIFFERENT: [(&str, &str); 96] = [
     ("exec_prerun", "commands are not run"),
     ("exec_postrun", "commands are not run"),
     ("lockfile", "files are not locked: I/Os of jobs that share one are in flight together"),
-    ("openfiles", "all files of a job are open, and are used in turn"),
+    (
+        "openfiles",
+        "fio uses so many files in turn, each to its end, before it opens others; here all are used in turn",
+    ),
     ("pre_read", "files are filled, not read, before the run"),
     ("verify_header_seed", OWN_STAMPS),
     ("verify_pattern_interval", OWN_STAMPS),

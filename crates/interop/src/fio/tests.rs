@@ -456,6 +456,20 @@ fn a_file_that_is_named_several_times_is_gone_through_as_often() {
     assert!(error.starts_with("t.fio:3: filename: names y 1 times and x 2 times"), "{error}");
 }
 
+/// As fio 3.33 does it on a loop device: each of three clones reads its 16 I/Os, where on a file only the first does.
+#[test]
+fn clones_share_a_device_that_filename_format_names() {
+    let job = |format: &str| {
+        let text = format!("[a]\nsize=1m\nrw=read\nbs=64k\nnumjobs=3\n{format}\n");
+        let workers = read(&text).tests[0].steps[0].jobs[0].workers;
+        let notes = imported(&text, Strictness::Strict).unwrap().notes;
+        (workers, notes.iter().any(|note| note.says.contains("only the first of them")))
+    };
+    assert_eq!(job("filename_format=/dev/sdx"), (3, false));
+    assert_eq!(job("directory=/dev\nfilename_format=sdx"), (3, false));
+    assert_eq!(job("filename_format=shared"), (1, true));
+}
+
 #[test]
 fn random_writes_to_zones_are_those_of_a_device_without_any() {
     let text = |more: &str| format!("[a]\nsize=64m\nrw=randwrite\nbs=64k\nzonemode=zbd\n{more}\n");
@@ -600,6 +614,8 @@ fn where_fio_ends_early_or_goes_the_same_way_again_is_said() {
     assert!(has(&format!("rw=randread\n{zones}"), "ends within a zone"));
     assert!(!has(&format!("rw=read\n{zones}"), "ends within a zone"));
     assert!(!has(&format!("rw=randread\n{zones}\nsize=9m"), "ends within a zone"));
+    assert!(has("rw=trimwrite", "through the page cache") && !has("rw=randtrim", "through the page cache"));
+    assert!(has("rw=read\nnrfiles=8\nopenfiles=2", "each to its end, before it opens others"));
     assert!(has("rw=write\nio_size=20m\nloops=2", "older versions of fio"));
     assert!(!has("rw=randwrite\nio_size=20m\nloops=2", "older versions of fio"));
     assert!(has("rw=rw\nio_size=20m", "two streams back by itself"));
