@@ -11,11 +11,20 @@ use crate::{ImportError, complain};
 /// KDiskMark prints the same lines.
 const TOOLS: [&str; 2] = ["CrystalDiskMark", "KDiskMark"];
 
-/// Whether a text is CrystalDiskMark's or KDiskMark's.
+/// Whether a text is CrystalDiskMark's or KDiskMark's, or has at least two of their rows with a queue depth: people
+/// paste the rows alone.
 #[must_use]
 pub fn is_results(text: &str) -> bool {
     let head = &text[..text.floor_char_boundary(4096)];
-    TOOLS.iter().any(|tool| head.contains(tool)) && text.contains("MB/s")
+    let is_row =
+        |line: &&str| (line.contains("Q=") || line.contains("QD=")) && row(plain(line), "").is_some();
+    (TOOLS.iter().any(|tool| head.contains(tool)) && text.contains("MB/s"))
+        || text.lines().filter(is_row).nth(1).is_some()
+}
+
+/// A line without what a post puts before it.
+fn plain(line: &str) -> &str {
+    line.trim_start_matches(['>', ' ', '\t', '`']).trim()
 }
 
 /// A row of the text.
@@ -23,7 +32,8 @@ struct Row {
     test: String,
     size: u64,
     is_random: bool,
-    is_write: bool,
+    /// Whether it reads, writes or does both; `None` where neither the row nor a heading says it.
+    way: Option<Way>,
     outstanding: u32,
     workers: u32,
     mb_per_s: f64,
@@ -31,10 +41,16 @@ struct Row {
     mean_us: Option<f64>,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Read,
+    Write,
+    Mix,
+}
+
 /// What one copy of the window says; a post may hold those of several disks.
 struct Copy {
-    /// With its heading.
-    rows: Vec<(Row, String)>,
+    rows: Vec<Row>,
     /// Below the rows, like the disk and the date.
     seconds: f64,
     mix_read: f64,
@@ -54,7 +70,7 @@ impl Default for Copy {
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let (mut copies, mut heading, mut version, mut date) = (Vec::<Copy>::new(), String::new(), None, None);
     let mut copy = Copy::default();
-    for line in text.lines().map(|line| line.trim_start_matches(['>', ' ', '\t', '`']).trim()) {
+    for line in text.lines().map(plain) {
         // `CrystalDiskMark 8.0.4 x64 (C) …`, or `KDiskMark (3.1.2): https://…`.
         let own = line.strip_prefix("CrystalDiskMark ").and_then(|rest| rest.split_whitespace().next());
         let other = line.strip_prefix("KDiskMark (").and_then(|rest| rest.split(')').next());
@@ -81,8 +97,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
             copy.drive = drive.filter(|name| !matches!(*name, "Measure:" | "Interval:")).map(str::to_owned);
         }
         // A row that was not measured has a rate of nothing.
-        copy.rows
-            .extend(row(line, &heading).filter(|row| row.mb_per_s > 0.0).map(|row| (row, heading.clone())));
+        copy.rows.extend(row(line, &heading).filter(|row| row.mb_per_s > 0.0));
     }
     copies.push(copy);
     result(origin, &copies, version, date)
@@ -95,22 +110,43 @@ fn result(
     date: Option<u64>,
 ) -> Result<ImportedResult, ImportError> {
     let name = crate::names::stem(origin).to_owned();
-    let (mut rows, mut drives) = (Vec::new(), Vec::new());
+    let (mut rows, mut drives, mut unclear) = (Vec::new(), Vec::new(), 0);
     for copy in copies {
-        for (row, heading) in &copy.rows {
+        for row in &copy.rows {
+            if row.way.is_none() {
+                unclear += 1;
+                continue;
+            }
             if rows.len() >= ROWS_MAX {
                 return Err(complain(origin, 0, format!("has more than {ROWS_MAX} rows")));
             }
-            rows.push(result_row(row, heading, copy.mix_read, copy.seconds));
+            rows.push(result_row(row, copy.mix_read, copy.seconds));
             drives.push(copy.drive.clone().unwrap_or_else(|| name.clone()));
         }
+    }
+    if rows.is_empty() && unclear > 0 {
+        let says = "does not say which of CrystalDiskMark's rows were read and which written; put the lines [Read] \
+                    and [Write] before them";
+        return Err(complain(origin, 0, says));
     }
     if rows.is_empty() {
         return Err(complain(origin, 0, "contains no CrystalDiskMark row with a rate in MB/s"));
     }
+    let says = "CrystalDiskMark prints the best of its runs in MB/s (10^6 bytes), and the lowest mean latency of any \
+                of them; a mean of all its runs is slower.";
+    let mut notes = vec![says.to_owned()];
+    if version.is_none() {
+        let says = "The lines that name the program are not in the text; KDiskMark prints the same rows.";
+        notes.push(says.to_owned());
+    }
+    if unclear > 0 {
+        let says = "rows are left out: nothing says whether they were read or written ([Read], [Write]).";
+        notes.push(format!("{unclear} {says}"));
+    }
     Ok(ImportedResult {
         from: Imported {
-            tool: version.map_or("CrystalDiskMark".to_owned(), |version| format!("CrystalDiskMark {version}")),
+            tool: version
+                .map_or("CrystalDiskMark".to_owned(), |version| format!("CrystalDiskMark {version}")),
             file: crate::names::file_name(origin).to_owned(),
             missing: vec!["percentiles".to_owned(), "CPU use".to_owned()],
             has_series: false,
@@ -120,11 +156,7 @@ fn result(
         name,
         semantics: Semantics::Assay,
         rows,
-        notes: vec![
-            "CrystalDiskMark prints the best of its runs in MB/s (10^6 bytes), and the lowest mean latency of any of \
-             them; a mean of all its runs is slower."
-                .to_owned(),
-        ],
+        notes,
     })
 }
 
@@ -140,7 +172,12 @@ fn row(line: &str, heading: &str) -> Option<Row> {
     if !is_random && !lower.starts_with("seq") {
         return None;
     }
-    let is_write = lower.contains("write") || (!lower.contains("read") && heading == "write");
+    let way = match (heading, lower.contains("read"), lower.contains("write")) {
+        ("mix", ..) => Some(Way::Mix),
+        (_, _, true) | ("write", false, false) => Some(Way::Write),
+        (_, true, _) | ("read", ..) => Some(Way::Read),
+        _ => None,
+    };
     let parameter = |key: &str| {
         let text = left.split(&format!("{key}=")).nth(1)?;
         leading_number(text.trim_start()).map(whole).and_then(|value| u32::try_from(value).ok())
@@ -158,16 +195,16 @@ fn row(line: &str, heading: &str) -> Option<Row> {
         size if size.is_multiple_of(MIB) => format!("{}M", size / MIB),
         size => format!("{}K", size / KIB),
     };
-    let direction = match (heading, is_write) {
-        ("mix", _) => "mix",
-        (_, true) => "write",
-        (_, false) => "read",
+    let direction = match way {
+        Some(Way::Mix) => "mix",
+        Some(Way::Write) => "write",
+        Some(Way::Read) | None => "read",
     };
     Some(Row {
         test: format!("{kind}{short} Q{outstanding}T{workers} {direction}"),
         size,
         is_random,
-        is_write,
+        way,
         outstanding,
         workers,
         mb_per_s,
@@ -197,7 +234,7 @@ fn size(label: &str) -> Option<u64> {
     })
 }
 
-fn result_row(row: &Row, heading: &str, mix_read: f64, seconds: f64) -> ResultRow {
+fn result_row(row: &Row, mix_read: f64, seconds: f64) -> ResultRow {
     // The window ends with the last whole I/O, so that the rates are those of the text to the last digit.
     let ios = row.iops.map(|iops| (whole(iops * seconds), iops)).filter(|(count, _)| *count > 0);
     let seconds = ios.map_or(seconds, |(count, iops)| count as f64 / iops);
@@ -212,10 +249,10 @@ fn result_row(row: &Row, heading: &str, mix_read: f64, seconds: f64) -> ResultRo
             ..OpStats::default()
         }
     };
-    let read = match (heading, row.is_write) {
-        ("mix", _) => (mix_read / 100.0).clamp(0.0, 1.0),
-        (_, true) => 0.0,
-        (_, false) => 1.0,
+    let read = match row.way {
+        Some(Way::Mix) => (mix_read / 100.0).clamp(0.0, 1.0),
+        Some(Way::Write) => 0.0,
+        Some(Way::Read) | None => 1.0,
     };
     let job = RowJob {
         flush: None,

@@ -133,31 +133,58 @@ fn jobs_of(document: &Value) -> impl Iterator<Item = &Value> {
     list("jobs").iter().chain(clients.iter().filter(move |job| !is_sum(job)))
 }
 
-/// Whether a document is a later look at what an earlier one shows: the same jobs with the same start. Versions that do
-/// not state it: as much later as fio ran longer. A run that begins when another has ended comes later than that, by
-/// all that the other took, so that must be more than what rounding makes of a time.
+/// Whether a document is a later look at what an earlier one shows: the same jobs with the same start. Versions that
+/// do not state it: as much later as their jobs ran longer. A run that begins when another has ended comes later than
+/// that, by all that the other took, so that must be more than what rounding makes of a time.
 fn goes_on(earlier: &Value, later: &Value) -> bool {
-    const ROUNDING_S: i64 = 2;
-    let seconds = |document: &Value| document["timestamp"].as_i64();
-    let apart = seconds(later).zip(seconds(earlier)).map(|(later, earlier)| later - earlier);
     let (before, after): (Vec<_>, Vec<_>) = (jobs_of(earlier).collect(), jobs_of(later).collect());
     let is_same = |(earlier, later): (&&Value, &&Value)| {
         ["jobname", "groupid", "job_start"].iter().all(|key| earlier[*key] == later[*key])
             && WAYS.iter().all(|way| total(later, way) >= total(earlier, way))
     };
-    let is_longer = |(earlier, later): (&&Value, &&Value)| {
-        let ran = |job: &Value| job["elapsed"].as_i64().unwrap_or(0);
-        let longer = ran(later) - ran(earlier);
-        ran(earlier) > ROUNDING_S
-            && longer > 0
-            && apart.is_some_and(|apart| (longer - apart).abs() <= ROUNDING_S)
-    };
     let pairs = || before.iter().zip(&after);
     let all = |jobs: &[&Value]| jobs.iter().flat_map(|job| WAYS.map(|way| total(job, way))).sum::<u64>();
     let has_starts = before.iter().all(|job| job["job_start"].is_u64());
-    before.len() == after.len()
-        && pairs().all(is_same)
-        && (has_starts || (pairs().all(is_longer) && all(&after) > all(&before)))
+    let apart_ms = [later, earlier].map(stamp_ms);
+    let ran_on = || {
+        let [Some(later), Some(earlier)] = apart_ms else { return false };
+        let apart = later - earlier;
+        // Of jobs after one another those that have ended stay as they are.
+        pairs().all(|(before, after)| has_ended(before, after) || is_longer(before, after, apart))
+            && all(&after) > all(&before)
+    };
+    before.len() == after.len() && pairs().all(is_same) && (has_starts || ran_on())
+}
+
+/// When a document was written, ms since 1970.
+fn stamp_ms(document: &Value) -> Option<i64> {
+    document["timestamp_ms"].as_i64().or_else(|| Some(document["timestamp"].as_i64()?.saturating_mul(1000)))
+}
+
+/// Whether a job ran on between two looks that are so many milliseconds apart, by its own time where that grew, or else
+/// by that of the whole fio, whole seconds.
+fn is_longer(earlier: &Value, later: &Value, apart_ms: i64) -> bool {
+    const ROUNDING_S: i64 = 2;
+    const LATE_MS: i64 = 200;
+    let elapsed = |job: &Value| job["elapsed"].as_i64().unwrap_or(0);
+    let agrees = |longer: i64, by: i64| longer > 0 && (longer - apart_ms).abs() <= by;
+    let [before, after] = [earlier, later].map(runtime_ms);
+    if after > before && before > 0 {
+        return agrees(after - before, LATE_MS) && (before > 2 * LATE_MS || elapsed(earlier) > ROUNDING_S);
+    }
+    elapsed(earlier) > ROUNDING_S && agrees((elapsed(later) - elapsed(earlier)) * 1000, ROUNDING_S * 1000)
+}
+
+fn has_ended(earlier: &Value, later: &Value) -> bool {
+    runtime_ms(earlier) > 0
+        && runtime_ms(earlier) == runtime_ms(later)
+        && WAYS.iter().all(|way| total(earlier, way) == total(later, way))
+}
+
+/// How long a job did I/O, ms.
+fn runtime_ms(job: &Value) -> i64 {
+    let of_ways = || WAYS.iter().filter_map(|way| job[*way]["runtime"].as_i64()).max();
+    job["job_runtime"].as_i64().or_else(of_ways).unwrap_or(0)
 }
 
 const WAYS: [&str; 4] = ["read", "write", "trim", "mixed"];

@@ -490,9 +490,10 @@ fn terse(line: &str) -> Job {
         let listed = fields.iter().skip(at + 12).take(20).filter_map(|field| field.split_once("%="));
         let pairs = listed
             .filter_map(|(percent, us)| Some((percent.parse::<f64>().ok()?, us.parse::<f64>().ok()? * 1e3)));
+        let bytes = whole(number(at)).saturating_mul(KIB);
         Side {
-            ops: whole(number(at + 2) * runtime_ms as f64 / 1000.0),
-            bytes: whole(number(at)).saturating_mul(KIB),
+            ops: terse_count(bytes, number(at + 2), runtime_ms as f64 / 1000.0),
+            bytes,
             runtime_ms,
             min_ns: whole(number(at + 8) * 1e3),
             max_ns: whole(number(at + 9) * 1e3),
@@ -511,6 +512,15 @@ fn terse(line: &str) -> Job {
         failed: number(4) > 0.0,
         sides: [side(0), side(1), side(2)],
     }
+}
+
+/// How many I/Os a terse line counts, which has their rate without its decimals: as many as have a size that is a power
+/// of two, where there is such a number, else the fewest.
+fn terse_count(bytes: u64, rate: f64, seconds: f64) -> u64 {
+    let (least, less_than) = (rate * seconds, (rate + 1.0) * seconds);
+    let of_size = |power: u32| bytes >> power;
+    let fits = |count: &u64| (least..less_than).contains(&(*count as f64));
+    (12..=26).chain(9..12).map(of_size).find(fits).unwrap_or_else(|| whole(least.ceil()))
 }
 
 /// ns of a unit in parentheses.

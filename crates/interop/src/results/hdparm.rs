@@ -38,8 +38,22 @@ fn of_line(line: &str) -> Option<Plain> {
     let rest = line.trim_start_matches(['>', ' ', '\t', '`']).strip_prefix("Timing ")?;
     let (what, rest) = rest.split_once(':')?;
     let words: Vec<&str> = rest.split_whitespace().collect();
-    let [amount, "MB", "in", seconds, "seconds", ..] = words.as_slice() else { return None };
-    let (bytes, seconds) = (amount.parse::<f64>().ok()? * 1024.0 * 1024.0, seconds.parse::<f64>().ok()?);
+    let [amount, "MB", "in", seconds, "seconds", more @ ..] = words.as_slice() else { return None };
+    let (mib, seconds) = (amount.parse::<f64>().ok()?, seconds.parse::<f64>().ok()?);
+    // The time has two decimals only, which of a fast disk is a digit; the rate has more.
+    let seconds = rate_of(more).filter(|rate| *rate > 0.0).map_or(seconds, |rate| mib / rate);
+    let bytes = mib * 1024.0 * 1024.0;
     let read = Side { ios: (bytes / BUFFER).ceil(), bytes, ..Side::default() };
     Some(Plain { test: format!("hdparm {}", what.trim()), seconds, read, ..Plain::default() })
+}
+
+/// MiB per second of `= 399.87 MB/sec`.
+fn rate_of(words: &[&str]) -> Option<f64> {
+    let ["=", rate, unit, ..] = words else { return None };
+    let rate = rate.parse::<f64>().ok()?;
+    match *unit {
+        "MB/sec" => Some(rate),
+        "kB/sec" => Some(rate / 1024.0),
+        _ => None,
+    }
 }

@@ -1,9 +1,10 @@
-//! `iostat -x`: one row for each device, with a series of its samples. The first sample is a mean since the machine
-//! started, and is left out.
+//! `iostat`: one row for each device, with a series of its samples, in all of its forms: with `-x`, short (`-s`), with
+//! units (`-h`), as JSON (`-o JSON`). The first sample is a mean since the machine started, and is left out.
 
 use assay_record::{AccessStats, Imported, Latency, OpStats};
 use assay_spec::Semantics;
 use assay_spec::units::{KIB, MIB};
+use serde_json::Value;
 
 use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, whole};
 use crate::{ImportError, complain};
@@ -11,24 +12,44 @@ use crate::{ImportError, complain};
 /// The most samples of a file, all devices together: each holds two distributions, 72 KiB.
 const SAMPLES_MAX: usize = 5_000;
 
-/// Whether a text is what `iostat -x` prints.
+/// Whether a text is what `iostat` prints.
 #[must_use]
 pub fn is_results(text: &str) -> bool {
-    text.lines().take(200).any(|line| titles(line).is_some())
+    is_json(text) || text.lines().take(200).any(|line| columns(line).is_some())
 }
 
-/// Names of the columns behind the device, of a line of titles.
-fn titles(line: &str) -> Option<Vec<&str>> {
-    let mut words = line.split_whitespace();
-    let is_device = matches!(words.next(), Some("Device" | "Device:"));
-    let titles: Vec<&str> = words.collect();
-    (is_device && titles.contains(&"r/s") && titles.contains(&"w/s")).then_some(titles)
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with('{') && text.contains("\"sysstat\"") && text.contains("\"disk_device\"")
+}
+
+/// The columns of a line of titles.
+#[derive(Clone)]
+struct Columns<'t> {
+    titles: Vec<&'t str>,
+    /// `iostat -h` has the device behind its values, and a table for each direction.
+    device_is_last: bool,
+}
+
+fn columns(line: &str) -> Option<Columns<'_>> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_device = |word: &str| matches!(word, "Device" | "Device:");
+    let (device_is_last, titles) = match words.as_slice() {
+        [first, titles @ ..] if is_device(first) => (false, titles),
+        [titles @ .., last] if is_device(last) => (true, titles),
+        _ => return None,
+    };
+    let has = |title: &str| titles.contains(&title);
+    let is_known = (has("r/s") && has("w/s")) || has("tps") || (device_is_last && (has("r/s") || has("w/s")));
+    // Discards and flushes of `-h` are no reads and no writes.
+    is_known.then(|| Columns { titles: titles.to_vec(), device_is_last })
 }
 
 /// A device with its samples.
 struct Device {
     name: String,
     samples: Vec<Sample>,
+    /// How many lines of each table have been read, by the first title of the table.
+    lines: Vec<(String, usize)>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -39,12 +60,14 @@ struct Sample {
     write_bytes_per_s: f64,
     read_ms: f64,
     write_ms: f64,
+    /// Reads, writes and discards, where only their sum is printed.
+    both_per_s: Option<f64>,
 }
 
 /// What is being read.
 #[derive(Default)]
 struct Reader<'t> {
-    columns: Option<Vec<&'t str>>,
+    columns: Option<Columns<'t>>,
     devices: Vec<Device>,
     /// Of `iostat -t`, ms since 1970.
     times: Vec<u64>,
@@ -59,7 +82,7 @@ struct Reader<'t> {
 impl<'t> Reader<'t> {
     fn line(&mut self, origin: &str, number: usize, line: &'t str) -> Result<(), ImportError> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        if let Some(found) = titles(line) {
+        if let Some(found) = columns(line) {
             self.columns = Some(found);
             return Ok(());
         }
@@ -68,28 +91,85 @@ impl<'t> Reader<'t> {
             self.interval_s = words.iter().find_map(|word| word.parse().ok()).or(self.interval_s);
         }
         if self.is_cpu {
-            self.busy.extend(words.last().and_then(|idle| self::number(idle)).map(|idle| 1.0 - idle / 100.0));
+            let idle = words.last().and_then(|idle| self::number(idle.trim_end_matches('%')));
+            self.busy.extend(idle.map(|idle| 1.0 - idle / 100.0));
         }
         self.is_cpu = line.trim_start().starts_with("avg-cpu:");
         self.times.extend(timestamp(line));
-        let Some(titles) = self.columns.as_ref().filter(|titles| words.len() == titles.len() + 1) else {
-            if words.is_empty() {
+        let Some(columns) = self.columns.clone().filter(|known| words.len() == known.titles.len() + 1) else {
+            // Another table begins, or ends this one.
+            if words.is_empty() || matches!(words.last(), Some(&"Device")) {
                 self.columns = None;
             }
             return Ok(());
         };
-        let sample = sample(origin, number, titles, &words[1..])?;
-        self.count += 1;
-        if self.count > SAMPLES_MAX {
-            let says = format!("has more than {SAMPLES_MAX} samples of devices; take a part of the file");
-            return Err(complain(origin, number, says));
-        }
-        match self.devices.iter().position(|device| device.name == words[0]) {
-            Some(at) => self.devices[at].samples.push(sample),
-            None if self.devices.len() >= ROWS_MAX => {
-                return Err(complain(origin, number, format!("has more than {ROWS_MAX} devices")));
+        match words.as_slice() {
+            [cells @ .., device] if columns.device_is_last => {
+                self.sample(origin, number, device, &columns.titles, cells)
             }
-            None => self.devices.push(Device { name: words[0].to_owned(), samples: vec![sample] }),
+            [device, cells @ ..] => self.sample(origin, number, device, &columns.titles, cells),
+            [] => Ok(()),
+        }
+    }
+
+    /// Adds what a line says of a device.
+    fn sample(
+        &mut self,
+        origin: &str,
+        line: usize,
+        name: &str,
+        titles: &[&str],
+        cells: &[&str],
+    ) -> Result<(), ImportError> {
+        let at = match self.devices.iter().position(|device| device.name == name) {
+            Some(at) => at,
+            None if self.devices.len() >= ROWS_MAX => {
+                return Err(complain(origin, line, format!("has more than {ROWS_MAX} devices")));
+            }
+            None => {
+                self.devices.push(Device { name: name.to_owned(), samples: Vec::new(), lines: Vec::new() });
+                self.devices.len() - 1
+            }
+        };
+        let device = &mut self.devices[at];
+        let table = titles.first().copied().unwrap_or_default();
+        let index = device.next_line(table);
+        if index >= device.samples.len() {
+            self.count += 1;
+            if self.count > SAMPLES_MAX {
+                let says = format!("has more than {SAMPLES_MAX} samples of devices; take a part of the file");
+                return Err(complain(origin, line, says));
+            }
+            device.samples.push(Sample::default());
+        }
+        match device.samples.get_mut(index) {
+            Some(sample) => sample.add(&Line { origin, line, titles, cells }),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads `-o JSON`.
+    fn json(&mut self, origin: &str, text: &str) -> Result<(), ImportError> {
+        let document: Value =
+            serde_json::from_str(text).map_err(|error| complain(origin, error.line(), error.to_string()))?;
+        let list = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
+        for statistics in list(&document["sysstat"], "hosts").iter().flat_map(|host| list(host, "statistics"))
+        {
+            self.busy.extend(statistics["avg-cpu"]["idle"].as_f64().map(|idle| 1.0 - idle / 100.0));
+            self.times.extend(statistics["timestamp"].as_str().and_then(timestamp));
+            for disk in list(&statistics, "disk") {
+                let (Some(values), Some(name)) = (disk.as_object(), disk["disk_device"].as_str()) else {
+                    continue;
+                };
+                let cells: Vec<(&str, String)> = values
+                    .iter()
+                    .filter(|(_, value)| value.is_number())
+                    .map(|(title, value)| (title.as_str(), value.to_string()))
+                    .collect();
+                let titles: Vec<&str> = cells.iter().map(|(title, _)| *title).collect();
+                let cells: Vec<&str> = cells.iter().map(|(_, cell)| cell.as_str()).collect();
+                self.sample(origin, 0, name, &titles, &cells)?;
+            }
         }
         Ok(())
     }
@@ -114,13 +194,18 @@ impl<'t> Reader<'t> {
 /// When there is no second sample, or a cell is not a number.
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let mut reader = Reader::default();
-    for (index, line) in text.lines().enumerate() {
-        reader.line(origin, index + 1, line)?;
+    if is_json(text) {
+        reader.json(origin, text)?;
+    } else {
+        for (index, line) in text.lines().enumerate() {
+            reader.line(origin, index + 1, line)?;
+        }
     }
     let (known_ns, cpu_busy) = (reader.length_ns(), reader.cpu_busy());
     let length_ns = known_ns.unwrap_or(1_000_000_000).clamp(1_000_000, 86_400_000_000_000);
-    let several = reader.devices.iter().filter(|device| device.samples.len() > 1);
-    let rows: Vec<ResultRow> = several.map(|device| row(device, length_ns, cpu_busy)).collect();
+    let several = || reader.devices.iter().filter(|device| device.samples.len() > 1);
+    let rows: Vec<ResultRow> = several().map(|device| row(device, length_ns, cpu_busy)).collect();
+    let targets = several().map(|device| device.name.clone()).collect();
     if rows.is_empty() {
         return Err(complain(
             origin,
@@ -133,6 +218,11 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
          distribution within one is not known."
             .to_owned(),
     ];
+    if reader.devices.iter().flat_map(|device| &device.samples).any(|sample| sample.both_per_s.is_some()) {
+        let says = "Without -x, and with -s, iostat counts reads, writes and discards together: they stand as \
+                    reads here.";
+        notes.push(says.to_owned());
+    }
     if known_ns.is_none() {
         notes.push(
             "The text does not contain the interval (iostat -t, or the command): samples stand for 1 s."
@@ -148,7 +238,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
             has_series: true,
         },
         started_unix_ms: reader.times.get(1).copied(),
-        targets: rows.iter().map(|row| row.test.clone()).collect(),
+        targets,
         name,
         semantics: Semantics::Assay,
         rows,
@@ -180,29 +270,89 @@ fn number(text: &str) -> Option<f64> {
     text.replace(',', ".").parse::<f64>().ok().filter(|value| (0.0..1e15).contains(value))
 }
 
-fn sample(origin: &str, line: usize, titles: &[&str], cells: &[&str]) -> Result<Sample, ImportError> {
-    let cell = |names: &[&str]| -> Result<Option<f64>, ImportError> {
-        let Some(at) = titles.iter().position(|title| names.contains(title)) else { return Ok(None) };
-        number(cells[at]).map(Some).ok_or_else(|| {
-            let short: String = cells[at].chars().take(40).collect();
-            complain(origin, line, format!("`{short}` under {} is not a number", titles[at]))
+/// A line of a table: where it stands, and what is in it.
+struct Line<'l> {
+    origin: &'l str,
+    line: usize,
+    titles: &'l [&'l str],
+    cells: &'l [&'l str],
+}
+
+impl Line<'_> {
+    /// The first of these columns that is there.
+    fn text(&self, names: &[&str]) -> Option<(&str, &str)> {
+        let at = self.titles.iter().position(|title| names.contains(title))?;
+        self.cells.get(at).map(|cell| (self.titles[at], *cell))
+    }
+
+    fn number(&self, names: &[&str]) -> Result<Option<f64>, ImportError> {
+        self.text(names).map(|(title, cell)| self.read(title, number(cell))).transpose()
+    }
+
+    /// Bytes: with `-h` a number has its own unit, which is k for none.
+    fn bytes(&self, units: [(&str, f64); 3]) -> Result<Option<f64>, ImportError> {
+        for (title, unit) in units {
+            let Some((title, cell)) = self.text(&[title]) else { continue };
+            let own = cell.chars().last().and_then(|last| "kMGT".find(last));
+            let bytes = match own {
+                Some(power) => number(&cell[..cell.len() - 1]).map(|n| n * 1024_f64.powf(power as f64 + 1.0)),
+                None => number(cell).map(|n| n * unit),
+            };
+            return self.read(title, bytes).map(Some);
+        }
+        Ok(None)
+    }
+
+    fn read(&self, title: &str, value: Option<f64>) -> Result<f64, ImportError> {
+        value.ok_or_else(|| {
+            let cell = self.text(&[title]).map_or("", |(_, cell)| cell);
+            let short: String = cell.chars().take(40).collect();
+            complain(self.origin, self.line, format!("`{short}` under {title} is not a number"))
         })
-    };
-    let bytes = |kib: &str, mib: &str, sectors: &str| -> Result<f64, ImportError> {
-        let kib = cell(&[kib])?.map(|v| v * KIB as f64);
-        let mib = cell(&[mib])?.map(|v| v * MIB as f64);
-        let sectors = cell(&[sectors])?.map(|v| v * 512.0);
-        Ok(kib.or(mib).or(sectors).unwrap_or(0.0))
-    };
-    let both = cell(&["await"])?;
-    Ok(Sample {
-        reads_per_s: cell(&["r/s"])?.unwrap_or(0.0),
-        writes_per_s: cell(&["w/s"])?.unwrap_or(0.0),
-        read_bytes_per_s: bytes("rkB/s", "rMB/s", "rsec/s")?,
-        write_bytes_per_s: bytes("wkB/s", "wMB/s", "wsec/s")?,
-        read_ms: cell(&["r_await"])?.or(both).unwrap_or(0.0),
-        write_ms: cell(&["w_await"])?.or(both).unwrap_or(0.0),
-    })
+    }
+}
+
+impl Device {
+    /// Which sample the next line of a table belongs to.
+    fn next_line(&mut self, table: &str) -> usize {
+        match self.lines.iter_mut().find(|(known, _)| known == table) {
+            Some((_, count)) => {
+                *count += 1;
+                *count - 1
+            }
+            None => {
+                self.lines.push((table.to_owned(), 1));
+                0
+            }
+        }
+    }
+}
+
+impl Sample {
+    /// Adds what a line says: with `-h` that of reads comes first, and that of writes later.
+    fn add(&mut self, line: &Line<'_>) -> Result<(), ImportError> {
+        const SECTOR: f64 = 512.0;
+        let (kib, mib) = (KIB as f64, MIB as f64);
+        let both_ms = line.number(&["await"])?;
+        let set = |field: &mut f64, value: Option<f64>| *field = value.unwrap_or(*field);
+        set(&mut self.reads_per_s, line.number(&["r/s"])?);
+        set(&mut self.writes_per_s, line.number(&["w/s"])?);
+        set(&mut self.read_ms, line.number(&["r_await"])?.or(both_ms));
+        set(&mut self.write_ms, line.number(&["w_await"])?.or(both_ms));
+        set(&mut self.read_bytes_per_s, line.bytes([("rkB/s", kib), ("rMB/s", mib), ("rsec/s", SECTOR)])?);
+        set(&mut self.write_bytes_per_s, line.bytes([("wkB/s", kib), ("wMB/s", mib), ("wsec/s", SECTOR)])?);
+        if let Some(tps) = line.number(&["tps"])? {
+            let mut sum = line.bytes([("kB/s", kib), ("MB/s", mib), ("sec/s", SECTOR)])?.unwrap_or(0.0);
+            for of in ["read/s", "wrtn/s", "w+d/s", "dscd/s"] {
+                let [kilo, mega, sectors] = ["kB", "MB", "Blk"].map(|unit| format!("{unit}_{of}"));
+                let bytes =
+                    line.bytes([(kilo.as_str(), kib), (mega.as_str(), mib), (sectors.as_str(), SECTOR)])?;
+                sum += bytes.unwrap_or(0.0);
+            }
+            (self.both_per_s, self.read_bytes_per_s) = (Some(tps), sum);
+        }
+        Ok(())
+    }
 }
 
 fn row(device: &Device, length_ns: u64, cpu_busy: Option<f64>) -> ResultRow {
@@ -216,7 +366,7 @@ fn row(device: &Device, length_ns: u64, cpu_busy: Option<f64>) -> ResultRow {
         }
     };
     let of = |sample: &Sample| AccessStats {
-        read: side(sample.reads_per_s, sample.read_bytes_per_s, sample.read_ms),
+        read: side(sample.both_per_s.unwrap_or(sample.reads_per_s), sample.read_bytes_per_s, sample.read_ms),
         write: side(sample.writes_per_s, sample.write_bytes_per_s, sample.write_ms),
     };
     let mut sum = AccessStats::default();
@@ -230,9 +380,11 @@ fn row(device: &Device, length_ns: u64, cpu_busy: Option<f64>) -> ResultRow {
     let count = reads + writes;
     let size = (sum.read.bytes + sum.write.bytes).checked_div(count).unwrap_or(0);
     let read = if count == 0 { 100.0 } else { 100.0 * reads as f64 / count as f64 };
+    let is_sum = device.samples.iter().any(|sample| sample.both_per_s.is_some());
+    let name = if is_sum { format!("{}: reads and writes", device.name) } else { device.name.clone() };
     let job = RowJob {
         flush: None,
-        name: device.name.clone(),
+        name: name.clone(),
         workers: 1,
         outstanding: 1,
         mix: vec![access(size.max(512), read, 0.0)],
@@ -240,5 +392,5 @@ fn row(device: &Device, length_ns: u64, cpu_busy: Option<f64>) -> ResultRow {
         measured_ns: length_ns.saturating_mul(device.samples.len() as u64 - 1),
         series,
     };
-    ResultRow { test: device.name.clone(), swept: Vec::new(), jobs: vec![job], cpu_busy }
+    ResultRow { test: name, swept: Vec::new(), jobs: vec![job], cpu_busy }
 }

@@ -1,4 +1,5 @@
-//! The table that iozone prints in its automatic mode (`-a`, `-s`, `-r`), in a post or a file.
+//! The table that iozone prints in its automatic mode (`-a`, `-s`, `-r`), and the sums of its processes (`-t`), in a
+//! post or a file.
 
 use assay_spec::units::KIB;
 
@@ -27,11 +28,33 @@ const TESTS: [(&str, bool, bool); 13] = [
 const ENDS: [usize; 13] = [9, 18, 27, 36, 45, 54, 63, 73, 83, 92, 101, 110, 119];
 /// How far off an end may be: a number with more digits than its column moves those behind it.
 const SLACK: usize = 2;
+/// What processes side by side do, as iozone calls them: name, whether it reads, whether positions are random.
+const TOGETHER: [(&str, &str, bool, bool); 12] = [
+    ("initial writers", "write", false, false),
+    ("rewriters", "rewrite", false, false),
+    ("readers", "read", true, false),
+    ("re-readers", "reread", true, false),
+    ("reverse readers", "backward read", true, false),
+    ("stride readers", "stride read", true, false),
+    ("random readers", "random read", true, true),
+    ("random writers", "random write", false, true),
+    ("pwrite writers", "pwrite", false, false),
+    ("pread readers", "pread", true, false),
+    ("fwriters", "fwrite", false, false),
+    ("freaders", "fread", true, false),
+];
+/// What stands before the sum of the rates of all processes.
+const CHILDREN: &str = "Children see throughput for";
 
-/// Whether a text has such a table.
+/// Whether a text has such a table, or such sums.
 #[must_use]
 pub fn is_results(text: &str) -> bool {
-    text.lines().any(is_header)
+    text.lines().any(|line| is_header(line) || bare(line).starts_with(CHILDREN))
+}
+
+/// A line without what a post puts before it.
+fn bare(line: &str) -> &str {
+    line.trim_start_matches(['>', ' ', '\t'])
 }
 
 fn is_header(line: &str) -> bool {
@@ -40,48 +63,113 @@ fn is_header(line: &str) -> bool {
 }
 
 /// What the numbers of a table are.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 enum Unit {
+    #[default]
     KibPerSecond,
     OpsPerSecond,
     MicrosecondsPerOp,
 }
 
-/// Reads the rows of all tables of a text.
-///
-/// # Errors
-/// When there are none.
-pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
-    let (mut unit, mut is_table, mut rows, mut unclear) = (Unit::KibPerSecond, false, Vec::new(), 0);
-    for line in text.lines().map(|line| line.trim_start_matches('>')) {
+/// What was read of a text so far.
+#[derive(Default)]
+struct Reader {
+    unit: Unit,
+    is_table: bool,
+    lines: Vec<(Cells, Unit)>,
+    /// KiB of the file and of a record of each of several processes.
+    each_kib: (u64, u64),
+    together: Vec<Plain>,
+    unclear: usize,
+    mixed: usize,
+}
+
+impl Reader {
+    fn line(&mut self, line: &str) {
         if is_header(line) {
-            is_table = true;
+            self.is_table = true;
         } else if line.contains("Performance Test of File I/O") {
-            (unit, is_table) = (Unit::KibPerSecond, false);
+            (self.unit, self.is_table) = (Unit::KibPerSecond, false);
         } else if line.contains("Output is in operations per second") {
-            unit = Unit::OpsPerSecond;
+            self.unit = Unit::OpsPerSecond;
         } else if line.contains("Output is in microseconds per operation") {
-            unit = Unit::MicrosecondsPerOp;
-        } else if is_table {
+            self.unit = Unit::MicrosecondsPerOp;
+        } else if let Some(rest) = bare(line).strip_prefix("Each process writes a ") {
+            let mut numbers = rest.split_whitespace().filter_map(|word| word.parse().ok());
+            self.each_kib = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+        } else if let Some(rest) = bare(line).strip_prefix(CHILDREN) {
+            match together(rest, self.each_kib) {
+                Some(row) => self.together.push(row),
+                None if rest.contains("mixed workload") => self.mixed += 1,
+                None => self.unclear += 1,
+            }
+        } else if self.is_table {
             match cells(line) {
-                Some(cells) if cells.values.is_empty() => unclear += 1,
-                Some(cells) => {
-                    rows.extend(cells.values.iter().map(|(test, value)| row(&cells, *test, *value, unit)))
-                }
+                Some(cells) if cells.values.is_empty() => self.unclear += 1,
+                Some(cells) => self.lines.push((cells, self.unit)),
                 None => {}
             }
         }
     }
-    let mut notes = vec![
-        "iozone calls 1,024 bytes a kB, does one I/O at a time and gives rates; without -I they are those of the page \
-         cache."
-            .to_owned(),
-    ];
-    if unclear > 0 {
-        notes.push(format!("{unclear} lines are left out: their numbers are in no column of the table."));
+
+    /// All rows; those of a table name their file where there are several.
+    fn rows(&self) -> Vec<Plain> {
+        let names_file = self.lines.windows(2).any(|pair| pair[0].0.file_kib != pair[1].0.file_kib);
+        let of_line = |(cells, unit): &(Cells, Unit)| -> Vec<Plain> {
+            cells.values.iter().map(|(test, value)| row(cells, *test, *value, *unit, names_file)).collect()
+        };
+        self.lines.iter().flat_map(of_line).chain(self.together.iter().cloned()).collect()
+    }
+}
+
+/// Reads the rows of all tables of a text, and the sums of its processes.
+///
+/// # Errors
+/// When there are none.
+pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
+    let mut reader = Reader::default();
+    text.lines().for_each(|line| reader.line(line.trim_start_matches('>')));
+    let says = "iozone calls 1,024 bytes a kB, does one I/O at a time and gives rates; without -I they are those of \
+                the page cache.";
+    let mut notes = vec![says.to_owned()];
+    if !reader.together.is_empty() {
+        let says = "Rates of several processes are the sums of what each measured while all of them ran (`Children \
+                    see`).";
+        notes.push(says.to_owned());
+    }
+    if reader.mixed > 0 {
+        let says = "mixed workload is left out: iozone does not say how much of it was read.";
+        notes.push(says.to_owned());
+    }
+    if reader.unclear > 0 {
+        notes.push(format!(
+            "{} lines are left out: their numbers are in no column of the table.",
+            reader.unclear
+        ));
     }
     let origin = Origin { file: origin, tool: "iozone".to_owned(), missing: &["latencies", "CPU use"] };
-    imported(&origin, &rows, notes)
+    imported(&origin, &reader.rows(), notes)
+}
+
+/// ` 2 random readers 	= 8797014.94 kB/sec`, of processes with a file and records of so many KiB each.
+fn together(rest: &str, (file_kib, record_kib): (u64, u64)) -> Option<Plain> {
+    let (who, rate) = rest.split_once('=')?;
+    let (count, who) = who.trim().split_once(' ')?;
+    let (_, name, reads, is_random) = TOGETHER.into_iter().find(|(known, ..)| *known == who.trim())?;
+    let mut words = rate.split_whitespace();
+    let (rate, unit) = (words.next()?.parse::<f64>().ok()?, words.next()?);
+    let workers = count.parse::<u32>().ok().filter(|_| file_kib > 0 && record_kib > 0 && rate > 0.0)?;
+    let bytes = file_kib.saturating_mul(KIB) as f64 * f64::from(workers);
+    let ios = (file_kib.div_ceil(record_kib)) as f64 * f64::from(workers);
+    let seconds = match unit {
+        "kB/sec" | "KB/sec" => bytes / KIB as f64 / rate,
+        "ops/sec" => ios / rate,
+        _ => return None,
+    };
+    let side = Side { ios, bytes, ..Side::default() };
+    let (read, write) = if reads { (side, Side::default()) } else { (Side::default(), side) };
+    let test = format!("{name}, {record_kib}k, {workers} processes");
+    Some(Plain { test, seconds, read, write, is_random, workers, ..Plain::default() })
 }
 
 /// A line of the table.
@@ -127,7 +215,7 @@ fn words(line: &str) -> Vec<(&str, usize)> {
 }
 
 /// Each test goes once through the file.
-fn row(cells: &Cells, test: usize, value: f64, unit: Unit) -> Plain {
+fn row(cells: &Cells, test: usize, value: f64, unit: Unit, names_file: bool) -> Plain {
     let (name, reads, is_random) = TESTS[test];
     let bytes = cells.file_kib.saturating_mul(KIB) as f64;
     let ios = cells.file_kib.div_ceil(cells.record_kib) as f64;
@@ -138,8 +226,9 @@ fn row(cells: &Cells, test: usize, value: f64, unit: Unit) -> Plain {
     };
     let side = Side { ios, bytes, ..Side::default() };
     let (read, write) = if reads { (side, Side::default()) } else { (Side::default(), side) };
+    let of_file = if names_file { format!(" of {}k", cells.file_kib) } else { String::new() };
     Plain {
-        test: format!("{name}, {}k", cells.record_kib),
+        test: format!("{name}, {}k{of_file}", cells.record_kib),
         seconds,
         read,
         write,

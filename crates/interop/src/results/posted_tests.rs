@@ -173,3 +173,158 @@ fn sums_of_fio_alone_are_refused_by_their_name() {
     let error = import("r.txt", text).unwrap_err().to_string();
     assert!(error.contains("Run status group"), "{error}");
 }
+
+/// The time has two decimals: 64 MB in 0.02 s were 3,200 MB/s.
+#[test]
+fn rates_of_hdparm_are_those_that_it_prints() {
+    let text = " Timing O_DIRECT disk reads:  64 MB in  0.02 seconds = 2770.44 MB/sec\n";
+    assert_eq!(rows(text), ["hdparm O_DIRECT disk reads|1385.2|2905.0|-"]);
+    let slow = " Timing buffered disk reads:   2 MB in  3.10 seconds = 660.64 kB/sec\n";
+    assert_eq!(rows(slow), ["hdparm buffered disk reads|0.3|0.7|-"]);
+}
+
+#[test]
+fn processes_of_iozone_are_rows() {
+    let text = "\tIozone: Performance Test of File I/O\n\tOutput is in kBytes/sec\n\
+        \tThroughput test with 2 processes\n\tEach process writes a 4096 kByte file in 64 kByte records\n\n\
+        \tChildren see throughput for  2 initial writers \t= 3324403.00 kB/sec\n\
+        \tParent sees throughput for  2 initial writers \t=  135039.78 kB/sec\n\
+        \tChildren see throughput for 2 random readers \t= 8797014.94 kB/sec\n\
+        \tChildren see throughput for 2 mixed workload \t= 12312078.50 kB/sec\n";
+    assert_eq!(
+        rows(text),
+        ["write, 64k, 2 processes|51943.8|3404.2|-", "random read, 64k, 2 processes|137453.4|9008.1|-"]
+    );
+    let result = import("t.txt", text).unwrap().unwrap();
+    assert_eq!(result.rows[0].jobs[0].workers, 2);
+    assert!(
+        result.notes.iter().any(|note| note.starts_with("mixed workload is left out")),
+        "{:?}",
+        result.notes
+    );
+    let ops = text.replace("kB/sec", "ops/sec").replace("3324403.00", " 5000.00");
+    assert_eq!(rows(&ops)[0], "write, 64k, 2 processes|5000.0|327.7|-");
+}
+
+/// Rows of files of 512 KiB and of 1 MiB had one name.
+#[test]
+fn rows_of_several_files_of_iozone_name_the_file() {
+    let text = "    kB  reclen    write  rewrite    read    reread\n\
+        \x20              512       4  1023680  3415178  5886650  4061007\n\
+        \x20             1024       4  1466957  3348104  5363307  4512441\n";
+    let names: Vec<String> =
+        rows(text).iter().map(|row| row.split('|').next().unwrap_or_default().to_owned()).collect();
+    assert!(names.contains(&"write, 4k of 512k".to_owned()), "{names:?}");
+    assert!(names.contains(&"write, 4k of 1024k".to_owned()), "{names:?}");
+}
+
+/// People paste the rows alone; they were of no tool that is known.
+#[test]
+fn rows_of_crystaldiskmark_without_its_head_are_read() {
+    let part = "  SEQ    1MiB (Q=  8, T= 1):  3546.712 MB/s [   3382.4 IOPS] <  2363.62 us>\n  \
+        RND    4KiB (Q= 32, T=16):  1700.000 MB/s [ 415039.1 IOPS] <  1200.00 us>\n";
+    let both = format!("> [Read]\n{part}\n> [Write]\n{part}");
+    let found = rows(&both);
+    assert_eq!(found[0], "SEQ1M Q8T1 read|3382.4|3546.7|2.364");
+    assert_eq!((found.len(), found[3].split('|').next()), (4, Some("RND4K Q32T16 write")));
+    let result = import("t.txt", &both).unwrap().unwrap();
+    assert!(
+        result.notes.iter().any(|note| note.contains("KDiskMark prints the same rows")),
+        "{:?}",
+        result.notes
+    );
+    // Nothing says which of these were read: they were reads before.
+    for text in [part.to_owned(), format!("CrystalDiskMark 8.0.4 x64 (C)\n{part}")] {
+        let error = import("t.txt", &text).unwrap_err().to_string();
+        assert!(error.contains("which of CrystalDiskMark's rows were read"), "{error}");
+    }
+    let old = "   Sequential Read (Q= 32,T= 1) :   560.123 MB/s\n  Sequential Write (Q= 32,T= 1) :   510.000 MB/s\n";
+    assert_eq!(rows(old).len(), 2);
+    assert!(import("t.txt", "Sequential Read: 510 MB/s\nSequential Write: 400 MB/s\n").unwrap().is_none());
+}
+
+/// 200 I/Os in 1.001 s are a rate of 199, without its decimals, and 199 I/Os have other percentiles.
+#[test]
+fn the_count_of_a_terse_line_is_that_of_its_bytes() {
+    let count = |kib: u32, rate: u32, ms: u32| {
+        let line = format!(
+            "3;fio-3.33;r;0;0;{kib};799;{rate};{ms};0;0;0.0;0.0;50;143983;1866.7;11527.9;50.0%=124\n"
+        );
+        import("t.txt", &line).unwrap().unwrap().rows[0].jobs[0].stats.read.ops()
+    };
+    assert_eq!(count(800, 199, 1001), 200);
+    assert_eq!(count(4096, 5333, 12), 64);
+    // Of several sizes the fewest that give this rate.
+    assert_eq!(count(1000, 199, 1001), 200);
+}
+
+/// As iostat 12.6.1 prints it.
+#[test]
+fn every_form_of_iostat_is_read() {
+    let human = "     r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz Device\n  \
+        260.40      2.0M     0.00   0.0%    0.15     8.0k vda\n\n     \
+        w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz Device\n  \
+        170.30    438.6k     0.00   0.0%    0.25     8.9k vda\n\n     \
+        d/s     dkB/s   drqm/s  %drqm d_await dareq-sz Device\n    \
+        1.98     15.8k     0.00   0.0%    0.50     8.0k vda\n\n";
+    let cpu = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n          40.6%   45.0%   12.9%    0.0%    \
+        1.5%    20.0%\n\n";
+    let text = format!("$ iostat -xh vda 10 2\n{cpu}{human}{cpu}{human}");
+    assert_eq!(rows(&text), ["vda|430.7|2.5|0.190"]);
+    let result = import("t.txt", &text).unwrap().unwrap();
+    assert_eq!(result.rows[0].jobs[0].stats.read.bytes, 20 << 20);
+    assert!((result.rows[0].cpu_busy.unwrap() - 0.8).abs() < 1e-9);
+
+    let disk = "{\"disk_device\": \"vda\", \"r/s\": 300.00, \"w/s\": 100.00, \"rkB/s\": 1200.00, \"wkB/s\": 400.00, \
+        \"r_await\": 0.50, \"w_await\": 1.50}";
+    let statistics = |time: u32| {
+        format!(
+            "{{\"timestamp\": \"11/29/26 14:44:{time}\", \"avg-cpu\": {{\"idle\": 75.0}}, \"disk\": [{disk}]}}"
+        )
+    };
+    let json = format!(
+        "{{\"sysstat\": {{\"hosts\": [{{\"statistics\": [{}, {}]}}]}}}}",
+        statistics(14),
+        statistics(16)
+    );
+    assert_eq!(rows(&json), ["vda|400.0|1.6|0.750"]);
+    assert_eq!(import("t.json", &json).unwrap().unwrap().rows[0].jobs[0].measured_ns, 2_000_000_000);
+
+    let short = "Device             tps      kB/s    rqm/s   await  areq-sz  aqu-sz  %util\nvda   400.00   3000.00     \
+        0.39    0.25     8.05    0.08   0.55\n\n";
+    assert_eq!(rows(&short.repeat(2)), ["vda: reads and writes|400.0|3.1|0.250"]);
+    let plain = "Device             tps    kB_read/s    kB_wrtn/s    kB_dscd/s    kB_read    kB_wrtn    kB_dscd\n\
+        vda   400.00   2000.00     1000.00   0.00   5   5   0\n\n";
+    assert_eq!(rows(&plain.repeat(2)), ["vda: reads and writes|400.0|3.1|-"]);
+    let notes = import("t.txt", &plain.repeat(2)).unwrap().unwrap().notes;
+    assert!(notes.iter().any(|note| note.contains("they stand as reads here")), "{notes:?}");
+}
+
+/// As fio 3.33 writes it with `--status-interval=1` (HCIBench's virtual machines do): the last two looks are within a
+/// second, and the first is at half of one. Each was a row.
+#[test]
+fn looks_of_a_short_run_are_one_row() {
+    let look = |stamp: u64, elapsed: u32, ios: u32, ms: u32| {
+        format!(
+            "{{\n\"fio version\": \"fio-3.33\", \"timestamp\": {}, \"timestamp_ms\": {stamp}, \"jobs\": \
+             [{{\"jobname\": \"job0\", \"groupid\": 0, \"elapsed\": {elapsed}, \"job_runtime\": {ms}, \
+             \"read\": {{\"total_ios\": {ios}, \"io_bytes\": {}, \"runtime\": {ms}}}}}]\n}}\n",
+            stamp / 1000,
+            ios * 4096
+        )
+    };
+    let text = [
+        look(1_795_963_976_294, 2, 724, 503),
+        look(1_795_963_977_299, 3, 1622, 1507),
+        look(1_795_963_978_318, 4, 2649, 2515),
+        look(1_795_963_978_836, 4, 3065, 3000),
+    ];
+    let counts = |text: &str| -> Vec<u64> {
+        let result = import("v.json", text).unwrap().unwrap();
+        result.rows.iter().map(|row| row.jobs[0].stats.read.ops()).collect()
+    };
+    assert_eq!(counts(&text.concat()), [3065]);
+    // Two runs after one another, the second a second longer.
+    let runs = [look(1_795_963_976_000, 3, 1000, 1500), look(1_795_963_978_600, 4, 1700, 2500)];
+    assert_eq!(counts(&runs.concat()), [1000, 1700]);
+}
