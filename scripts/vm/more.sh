@@ -97,7 +97,7 @@ mkdir -p /cg && mount -t cgroup2 none /cg && echo +io >/cg/cgroup.subtree_contro
     echo "$(cat "/sys/block/${A##*/}/dev") riops=100 wiops=100" >/cg/slow/io.max
     attempt "$A" /tmp/plan.toml
     identity=${identity:-none}
-    (echo 0 >/cg/slow/cgroup.procs; assay check "$A") >/tmp/out 2>&1
+    (echo 0 >/cg/slow/cgroup.procs; assay check "$A" --explain) >/tmp/out 2>&1
     if grep -q "io.max" /tmp/out; then verdict=ok; else verdict=FAILED; fi
     echo "RESULT $verdict | a limit of cgroup v2 | $(grep io.max /tmp/out | head -1 | cut -c1-140)$([ $verdict = ok ] || said)"
 }
