@@ -10,7 +10,7 @@ use assay_spec::units::Bytes;
 use serde::Serialize;
 
 use super::assess::{assess, lost, quick};
-use super::{Assessment, CLASSES, Endure, Need, Precision, Prices, Question};
+use super::{Assessment, CLASSES, Endure, LatencyLimit, Need, Precision, Prices, Question};
 
 /// Devices that a proposal has at most: the largest published configurations have some 4,000.
 const DEVICES_MAX: u32 = 5000;
@@ -482,10 +482,15 @@ impl Series {
         let Some(last) = counts.len().checked_sub(1) else {
             return self.lost(need, prices, tables);
         };
+        // Where no latency is limited the number follows from the rate alone, which the closed form has.
+        let search = match need.limit {
+            LatencyLimit::None => Precision::Closed,
+            LatencyLimit::MeanMs(_) | LatencyLimit::P99Ms(_) => precision,
+        };
         let mut ask = |index: usize, sure: bool| {
             let sized = counts.get(index).and_then(|n| self.sized(*n, question.endure));
             sized.is_some_and(|array| {
-                let found = quick(&array, need, precision, tables);
+                let found = quick(&array, need, search, tables);
                 if sure { found.carries_surely(need) } else { found.carries() }
             })
         };
