@@ -103,11 +103,34 @@ impl IntoResponse for Refusal {
 #[derive(Clone)]
 struct Says(String);
 
-/// Gives programs a refusal as a document with its sentence, `error`.
-pub(crate) async fn refused_as_json(mut response: Response) -> Response {
-    let Some(Says(says)) = response.extensions_mut().remove() else { return response };
+/// Gives programs a refusal as a document with its sentence, `error`, whoever refused: a route, the guard before it, or
+/// the library that takes addresses apart, which has no sentence.
+pub(crate) fn refused_as_json(mut response: Response) -> Response {
+    let status = response.status();
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let is_document = kind.is_some_and(|kind| kind == "application/json");
+    if is_document || !status.is_client_error() && !status.is_server_error() {
+        return response;
+    }
+    let says = match response.extensions_mut().remove() {
+        Some(Says(says)) => says,
+        None if status == StatusCode::BAD_REQUEST => {
+            "The address is not UTF-8 behind its % signs.".to_owned()
+        }
+        None if status == StatusCode::NOT_FOUND => "There is no such document.".to_owned(),
+        None => format!("{}.", status.canonical_reason().unwrap_or("Refused")),
+    };
     let mut answer = typed(format!("{:#}\n", serde_json::json!({ "error": says })), "application/json");
-    *answer.status_mut() = response.status();
+    *answer.status_mut() = status;
+    let headers = answer.headers_mut();
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        headers.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+    }
+    for name in [header::WWW_AUTHENTICATE, header::CONNECTION] {
+        if let Some(value) = response.headers_mut().remove(&name) {
+            headers.insert(name, value);
+        }
+    }
     answer
 }
 

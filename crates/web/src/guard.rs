@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header}
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::answer::{Refusal, see_other};
+use crate::answer::{Refusal, refused_as_json, see_other};
 use crate::app::App;
 use crate::visitor::{CSRF, Fields, Peer, Visitor};
 
@@ -40,6 +40,7 @@ const HEADERS: [(&str, &str); 8] = [
 
 /// Checks a request, and passes it on with its [`Visitor`] and, where it changes something, its [`Fields`].
 pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let is_for_program = is_of_program(&request);
     let answered = tokio::time::timeout(app.options.limits.request_time, checked(&app, request, next)).await;
     let slow = || Refusal::new(StatusCode::REQUEST_TIMEOUT, "The request took too long.").into_response();
     let mut response = match answered {
@@ -47,11 +48,20 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
         Ok(Err(refusal)) => closing_if_too_many(refusal.into_response()),
         Err(_) => slow(),
     };
+    if is_for_program {
+        response = refused_as_json(response);
+    }
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
     }
     response
+}
+
+/// Returns true if a request asks for a document of `/api`, or for one that is not there: programs read no pages.
+fn is_of_program(request: &Request) -> bool {
+    let below = request.uri().path().strip_prefix("/api");
+    below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
 }
 
 /// Whoever sent more than they may has to connect again: thousands of requests that wait on a connection are not even
@@ -76,6 +86,9 @@ async fn checked(app: &Arc<App>, mut request: Request, next: Next) -> Result<Res
         // A page of somebody else whose name leads here (DNS rebinding) must not read anything.
         let says = "This server only answers requests to localhost, 127.0.0.1 and [::1].";
         return Err(Refusal::new(StatusCode::MISDIRECTED_REQUEST, says));
+    }
+    if is_of_program(&request) && !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "/api is read-only: GET and HEAD."));
     }
     let is_public = matches!(request.uri().path(), "/login") || request.uri().path().starts_with("/assets/");
     let visitor = visitor(app, &request)?;
@@ -228,7 +241,7 @@ async fn with_fields(request: Request, visitor: Option<&Visitor>) -> Result<Requ
 /// Sends a browser to the form, and a program away.
 fn sent_to_login(request: &Request) -> Response {
     let wants_html = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    if wants_html.is_some_and(|accepted| accepted.contains("text/html")) {
+    if !is_of_program(request) && wants_html.is_some_and(|accepted| accepted.contains("text/html")) {
         return see_other("/login");
     }
     let says = "Send the token: Authorization: Bearer TOKEN";

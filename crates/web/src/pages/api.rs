@@ -63,7 +63,8 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/targets", get(targets))
         .route("/trends", get(of_trends))
         .fallback(async || Refusal::not_found("There is no such document."))
-        .layer(axum::middleware::map_response(refused_as_json))
+        // Here, where it is still known what a refusal says.
+        .layer(axum::middleware::map_response(async |refused: Response| refused_as_json(refused)))
 }
 
 fn answer(text: impl Into<String>) -> Response {

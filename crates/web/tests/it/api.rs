@@ -110,6 +110,49 @@ fn lists_are_filtered_and_cut_and_what_is_not_there_is_refused() {
     }
 }
 
+/// Whoever refuses, a route, the guard before it or the library that takes the address apart: a program gets a document
+/// with a sentence.
+#[test]
+fn whatever_is_refused_below_api_is_a_document() {
+    let served = Served::start(Reach::Loopback);
+    let token = format!("Authorization: Bearer {}", served.token());
+    let elsewhere = format!(
+        "GET /api/v1/runs HTTP/1.1\r\nHost: evil.example:{}\r\nConnection: close\r\n\r\n",
+        served.address().port()
+    );
+    let refused = [
+        (404, served.get("/api", &[])),
+        (404, served.get("/api/", &[])),
+        (404, served.get("/api/v1", &[])),
+        (404, served.get("/api/v1/", &[])),
+        (404, served.get("/api/v1/", &["Accept: text/html", "Accept-Encoding: gzip"])),
+        (404, served.get("/api/v2/runs", &[])),
+        (404, served.get("/api/v1/runs/", &[])),
+        (400, served.get("/api/v1/runs/%ff", &[])),
+        (400, served.get("/api/v1/schemas/%c3%28", &[])),
+        (401, served.get("/api/v1/runs", &["Authorization: Bearer wrong"])),
+        (405, served.send("POST", "/api/v1/runs", &[], "text=x")),
+        (405, served.send("POST", "/api/v1/runs", &[&token], "text=x")),
+        (405, served.send("POST", "/api/v1/", &[&token], "text=x")),
+        (405, served.send("PUT", "/api/v1/runs", &[], "")),
+        (405, served.send("DELETE", "/api/v1/runs/261121-k7f2", &[&token], "")),
+        (421, crate::client::exchange(&mut *served.connect(), elsewhere.as_bytes()).unwrap()),
+    ];
+    for (place, (status, answer)) in refused.into_iter().enumerate() {
+        let form = (answer.status, answer.header("content-type"));
+        assert_eq!(form, (status, Some("application/json")), "{place}: {}", answer.body);
+        let document: Value = serde_json::from_str(&answer.body).unwrap();
+        assert!(document["error"].as_str().is_some_and(|says| says.ends_with('.')), "{place}: {document}");
+        assert_eq!(answer.header("allow").is_some(), status == 405, "{place}");
+    }
+    let elsewhere = Served::start(Reach::Network).get("/api/v1/runs", &["Accept: text/html"]);
+    assert_eq!((elsewhere.status, elsewhere.header("www-authenticate")), (401, Some("Bearer")));
+    assert!(serde_json::from_str::<Value>(&elsewhere.body).unwrap()["error"].is_string());
+    // What is no document of a program stays a page.
+    let page = served.get("/apiary", &[]);
+    assert_eq!((page.status, page.header("content-type")), (404, Some("text/html; charset=utf-8")));
+}
+
 #[test]
 fn runs_comparisons_and_trends_are_downloaded_in_every_form() {
     let served = Served::start(Reach::Loopback);
