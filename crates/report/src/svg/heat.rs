@@ -46,10 +46,9 @@ impl Heat<'_> {
         let mut paths = vec![String::new(); 2 * SHADES];
         for column in &self.columns {
             let (left, right) = (x_at(&self.x, column.from), x_at(&self.x, column.to));
-            for (low, high, share) in &column.cells {
-                let (bottom, top) = (y_at(&self.y, *low), y_at(&self.y, *high));
-                let side = if *share < 0.0 { 0 } else { SHADES };
-                paths[side + shade(share.abs())].push_str(&format!(
+            for field in fields(&column.cells) {
+                let (bottom, top) = (y_at(&self.y, field.low), y_at(&self.y, field.high));
+                paths[field.path].push_str(&format!(
                     "M{left:.1} {top:.1}h{:.1}v{:.1}h-{0:.1}z",
                     (right - left).max(0.4),
                     (bottom - top).max(0.6),
@@ -83,6 +82,27 @@ impl Heat<'_> {
         }
         frame(self.title, &self.x, &self.y, (super::Swatch::Bar, &[]), &body)
     }
+}
+
+/// Cells of a column that touch and have one shade, drawn as one: a long tail is hundreds of cells of the last shade,
+/// which were most of what a live page was sent each second.
+struct Field {
+    /// Number of the path.
+    path: usize,
+    low: f64,
+    high: f64,
+}
+
+fn fields(cells: &[(f64, f64, f64)]) -> Vec<Field> {
+    let mut fields: Vec<Field> = Vec::new();
+    for (low, high, share) in cells.iter().copied() {
+        let path = shade(share.abs()) + if share < 0.0 { 0 } else { SHADES };
+        match fields.last_mut() {
+            Some(below) if below.path == path && (low - below.high).abs() <= 1e-9 * low => below.high = high,
+            _ => fields.push(Field { path, low, high }),
+        }
+    }
+    fields
 }
 
 fn shade(share: f64) -> usize {
@@ -127,4 +147,19 @@ fn legend() -> String {
         escape("≤ 1 % to > 50 %")
     ));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_that_touch_and_have_one_shade_are_one_field() {
+        let cells =
+            [(1.0, 2.0, 0.005), (2.0, 4.0, 0.006), (4.0, 8.0, 0.4), (8.0, 9.0, 0.005), (16.0, 32.0, 0.005)];
+        let drawn: Vec<(f64, f64)> = fields(&cells).iter().map(|field| (field.low, field.high)).collect();
+        assert_eq!(drawn, [(1.0, 4.0), (4.0, 8.0), (8.0, 9.0), (16.0, 32.0)]);
+        // More on one side is no more on the other.
+        assert_eq!(fields(&[(1.0, 2.0, 0.005), (2.0, 4.0, -0.005)]).len(), 2);
+    }
 }
