@@ -330,7 +330,7 @@ fn expected_line(comparison: &Comparison, cells: &[(usize, &Cell)]) -> Option<St
         (true, false) => format!("at most {} (software cost unknown)", long(e.hi)),
         (false, _) => interval(e),
     };
-    let measured = |c: &Cell, e: Bounds| ratio_text(Estimate::bare(c.iops / e.value));
+    let measured = |c: &Cell, e: Bounds| ratio_text(Estimate::bare(c.iops / said(e, c.is_bound)));
     let shared = known.len() == cells.len()
         && known.iter().all(|(i, c, e)| words(*i, c, *e) == words(*index, first, *expected));
     if shared {
@@ -350,6 +350,11 @@ fn expected_line(comparison: &Comparison, cells: &[(usize, &Cell)]) -> Option<St
         Some(format!("{} against A {}", letter(*i), ratio_text(Estimate::bare(ratio))))
     });
     Some(format!("expected IOPS: {}", each.chain(ratios).collect::<Vec<_>>().join("; ")))
+}
+
+/// The number that stands before a measured share, which is the share of: a bound has no value in the middle.
+fn said(expected: Bounds, is_bound: bool) -> f64 {
+    if is_bound { expected.hi } else { expected.value }
 }
 
 /// Findings that not every side has: in full, or the first sentence of each.
@@ -554,4 +559,16 @@ pub(crate) fn estimate_json(estimate: Estimate) -> Value {
         "hi": estimate.hi.and_then(rounded),
         "n_effective": rounded(estimate.n_effective),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 5,248 IOPS "of at most 70,390" were x4.37: of the middle that a bound does not have.
+    #[test]
+    fn the_share_of_a_bound_is_of_the_bound() {
+        let expected = Bounds { lo: 809.0, value: 1202.0, hi: 70_390.0 };
+        assert_eq!([true, false].map(|is_bound| said(expected, is_bound)), [70_390.0, 1202.0]);
+    }
 }

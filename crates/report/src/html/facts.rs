@@ -1,7 +1,7 @@
 //! What a reader needs to judge or repeat the run: targets, host, plan, seed, versions, notes.
 
 use assay_analysis::{Ceiling, RunSummary};
-use assay_record::{Content, MemberFacts, PathFacts, RunHeader, TargetFacts};
+use assay_record::{Content, DeviceFacts, MemberFacts, PathFacts, RunHeader, TargetFacts};
 use assay_spec::{Access, Job, Pacing, Semantics, Span, Step};
 
 use crate::number;
@@ -117,7 +117,7 @@ fn target_facts(target: &TargetFacts, is_imported: bool) -> Vec<Fact> {
         let serial = device.serial.as_ref().map(|s| format!(", serial {s}")).unwrap_or_default();
         facts.push(fact(
             "Device",
-            format!("{} {}, {}, {kind}{serial}", device.name, device.model, number::size(device.size_bytes)),
+            format!("{}, {}, {kind}{serial}", device_name(device), number::size(device.size_bytes)),
         ));
         facts.push(fact(
             "Scheduler, write cache",
@@ -126,6 +126,11 @@ fn target_facts(target: &TargetFacts, is_imported: bool) -> Vec<Fact> {
         facts.push(fact("Devices below", device.stack.join(", ")));
     }
     facts
+}
+
+/// The name of a device, and its model where it has one: a disk of virtio has none.
+fn device_name(device: &DeviceFacts) -> String {
+    format!("{} {}", device.name, device.model.trim()).trim_end().to_owned()
 }
 
 fn issued(member: &MemberFacts) -> String {
@@ -237,4 +242,16 @@ fn access_text(access: &Access, is_weighted: bool) -> String {
     let weight = if is_weighted { format!("{} of ", access.weight) } else { String::new() };
     let particulars = access.particulars();
     format!("{weight}{}, {} % read, {} % random{particulars}", access.size, access.read, access.random)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_without_a_model_has_its_name_alone() {
+        let of = |model: &str| DeviceFacts { name: "vda".into(), model: model.into(), ..Default::default() };
+        assert_eq!(device_name(&of("")), "vda");
+        assert_eq!(device_name(&of("QEMU HARDDISK ")), "vda QEMU HARDDISK");
+    }
 }

@@ -70,10 +70,11 @@ pub fn marked(ratio: f64, change: Change) -> String {
     format!("<span class=\"{class}\">{says}</span>")
 }
 
-/// `+9 %`, `−40 %`, `×3.4` from twice on.
+/// `+9 %`, `−40 %`, `×3.4` from twice on, `±0 %` where no whole percent is left.
 fn percent(ratio: f64) -> String {
     match (ratio - 1.0) * 100.0 {
         _ if ratio >= 2.0 => format!("×{}", number::short(ratio)),
+        none if none.abs() < 0.5 => "±0 %".to_owned(),
         less if less < 0.0 => format!("−{:.0} %", -less),
         more => format!("+{more:.0} %"),
     }
@@ -85,6 +86,8 @@ mod tests {
 
     #[test]
     fn ratios_are_percents_below_twice() {
-        assert_eq!([0.6, 1.09, 3.42, 1.0].map(percent), ["−40 %", "+9 %", "×3.42", "+0 %"]);
+        assert_eq!([0.6, 1.09, 3.42, 1.0].map(percent), ["−40 %", "+9 %", "×3.42", "±0 %"]);
+        // A run that was as fast was listed with −0 %.
+        assert_eq!([0.9985, 1.004, 0.994].map(percent), ["±0 %", "±0 %", "−1 %"]);
     }
 }
