@@ -74,11 +74,14 @@ enum Values {
 
 /// Whether an option of this name, or a variable, has a secret as its value.
 pub(crate) fn is_secret_name(name: &str) -> bool {
-    let name = name.trim_start_matches(['-', '$', '/', '(', '{', '@']).to_ascii_lowercase();
-    let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.:".contains(c);
-    if name.is_empty() || name.len() > 100 || !name.chars().all(is_name) {
+    let name = name.trim_start_matches(['-', '$', '/', '(', '{', '@']);
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':');
+    // Most words are none: every word of a file is asked for here.
+    let is_number = |byte: u8| byte.is_ascii_digit() || byte == b'.';
+    if name.len() > 100 || !name.bytes().all(is_name) || name.bytes().all(is_number) {
         return false;
     }
+    let name = name.to_ascii_lowercase();
     let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
     PARTS.iter().any(|part| name.contains(part))
         || words.any(|word| WORDS.contains(&word) || BEGINNINGS.iter().any(|begin| word.starts_with(begin)))
@@ -86,7 +89,7 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
 
 /// What divides the words of a command line, a document or a sentence. Other marks may be part of a secret.
 fn divides(c: char) -> bool {
-    c.is_whitespace() || "\"'`".contains(c)
+    matches!(c, '"' | '\'' | '`') || c.is_whitespace()
 }
 
 fn covered(text: &str, values: Values) -> Cow<'_, str> {

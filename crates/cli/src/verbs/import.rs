@@ -1,7 +1,7 @@
 //! `assay import`: runs from files of `assay export`, and results of other tools.
 //!
-//! All files are understood before anything is stored, by as many threads as there are CPUs. Of a run only what is kept
-//! beside it stays in memory; its events are read again when they are stored, to the letter.
+//! All files are understood before anything is stored, by as many threads as there are CPUs. Of an exported run only
+//! what is kept beside it stays in memory; its events are read again when they are stored, to the letter.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ fn store_all(args: &ImportArgs, all: Vec<Import>) -> anyhow::Result<Exit> {
     for (number, import) in (1..).zip(all) {
         let mut run = match import {
             Import::Run(run) => *run,
-            Import::Result(result) => Whole::of_result(*result, &store, number)?,
+            Import::Result(result, _) => result.named(&store, number)?,
         };
         run.label = args.label.clone().or(run.label);
         let id = &run.header.run;
@@ -122,17 +122,17 @@ fn says(number: u64, unsaid: &mut usize, line: impl Fn() -> String) {
 fn notes_of(all: &[Import]) -> Vec<String> {
     let results = || {
         all.iter().filter_map(|import| match import {
-            Import::Result(result) => Some(result),
+            Import::Result(result, notes) => Some((result.file(), notes)),
             Import::Run(_) => None,
         })
     };
-    let files: BTreeSet<&str> = results().map(|result| result.from.file.as_str()).collect();
+    let files: BTreeSet<&str> = results().map(|(file, _)| file).collect();
     let mut of_files: Vec<(&str, BTreeSet<&str>)> = Vec::new();
-    for result in results() {
-        for says in &result.notes {
+    for (file, notes) in results() {
+        for says in notes {
             match of_files.iter_mut().find(|(known, _)| *known == says.as_str()) {
-                Some((_, named)) => _ = named.insert(&result.from.file),
-                None => of_files.push((says, BTreeSet::from([result.from.file.as_str()]))),
+                Some((_, named)) => _ = named.insert(file),
+                None => of_files.push((says, BTreeSet::from([file]))),
             }
         }
     }
@@ -150,7 +150,8 @@ const OTHERS_SHOWN: usize = 30;
 /// A file that can be imported.
 enum Import {
     Run(Box<Whole>),
-    Result(Box<ImportedResult>),
+    /// Results of another tool, with what is to be known of them. The run has no name before it is stored.
+    Result(Box<Whole>, Vec<String>),
 }
 
 /// A run that is ready to be stored.
@@ -211,7 +212,7 @@ fn understood(path: &Path) -> anyhow::Result<Import> {
              them); a table needs the titles system,test,MiB/s,IOPS,avg ms,max ms"
         );
     };
-    Ok(Import::Result(Box::new(result)))
+    result_of(result)
 }
 
 /// The logs that fio wrote of a job.
@@ -222,7 +223,14 @@ fn of_logs(paths: &[PathBuf]) -> anyhow::Result<Import> {
         let text = assay_interop::decode(&name, &crate::words::foreign::bytes_of(path)?)?;
         logs.push((name, text));
     }
-    Ok(Import::Result(Box::new(fio_log::import(&logs)?)))
+    result_of(fio_log::import(&logs)?)
+}
+
+/// Makes results a run with all that is kept beside it, which takes most of the time of an import: here, where other
+/// threads do the same.
+fn result_of(result: ImportedResult) -> anyhow::Result<Import> {
+    let notes = result.notes.clone();
+    Ok(Import::Result(Box::new(Whole::of_result(result)?), notes))
 }
 
 impl Whole {
@@ -238,16 +246,34 @@ impl Whole {
         Ok(Self { header, label, note, lost, events, completed })
     }
 
-    /// Makes results of another tool a run with an id of its own.
-    fn of_result(result: ImportedResult, store: &Store, number: u64) -> anyhow::Result<Self> {
+    /// Makes results of another tool a run that has no name yet.
+    fn of_result(result: ImportedResult) -> anyhow::Result<Self> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now_ms = u64::try_from(now.as_millis()).context("the clock is far off")?;
-        let random = u64::from(now.subsec_nanos()) << 32 | (u64::from(std::process::id()) ^ number << 20);
-        let run = store.new_run_id(result.started_unix_ms().unwrap_or(now_ms), random)?;
-        let (header, events) = result.into_events(run, env!("CARGO_PKG_VERSION"), now_ms);
+        let (header, events) = result.into_events(String::new(), env!("CARGO_PKG_VERSION"), now_ms);
         let completed = completed(&header, &events);
         let events = WholesEvents::Made(events);
         Ok(Self { header, label: None, note: None, lost: None, events, completed })
+    }
+
+    /// Gives it a name that no run of the store has.
+    fn named(mut self: Box<Self>, store: &Store, number: u64) -> anyhow::Result<Self> {
+        let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
+        let random = u64::from(nanos) << 32 | (u64::from(std::process::id()) ^ number << 20);
+        self.header.run = store.new_run_id(self.header.started_unix_ms, random)?;
+        if let WholesEvents::Made(events) = &mut self.events {
+            for event in events {
+                if let RunEvent::Started(header) = &mut event.what {
+                    header.run.clone_from(&self.header.run);
+                }
+            }
+        }
+        Ok(*self)
+    }
+
+    /// The file that it is from.
+    fn file(&self) -> &str {
+        self.header.imported.as_ref().map_or("", |from| &from.file)
     }
 
     fn add(&self, store: &Store, importer: &Importer) -> anyhow::Result<()> {
