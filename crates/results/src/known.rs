@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use assay_analysis::trend::Trend;
-use assay_store::{Reader, RunFilter, RunMark, RunSlice, StoreError};
+use assay_store::{Reader, RunFilter, StoreError};
 
 use crate::targets::TargetRuns;
 
@@ -29,9 +29,8 @@ pub struct KnownTargets {
 
 #[derive(Debug, Clone)]
 struct Known {
-    /// Number of all runs of the target, and the newest, as they were when the history was read.
-    count: usize,
-    marks: Vec<RunMark>,
+    /// What the store called the runs of the target when the history was read.
+    version: String,
     history: Arc<TargetHistory>,
 }
 
@@ -58,12 +57,11 @@ impl KnownTargets {
         limit: usize,
     ) -> Result<Arc<TargetHistory>, StoreError> {
         let filter = RunFilter { on_target: Some(address.to_owned()), ..RunFilter::default() };
-        let count = store.matching(&filter)?;
         // Before the runs: what is written in between is noticed the next time.
-        let marks = store.marks(&filter, RunSlice { skip: 0, limit })?;
+        let version = store.version_of(&filter)?;
         let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (address.to_owned(), limit);
-        let is_same = |known: &&Known| known.count == count && known.marks == marks;
+        let is_same = |known: &&Known| known.version == version;
         if let Some(known) = lock().get(&key).filter(is_same) {
             return Ok(Arc::clone(&known.history));
         }
@@ -74,7 +72,7 @@ impl KnownTargets {
         if all.len() >= KNOWN_MAX {
             all.pop_first();
         }
-        all.insert(key, Known { count, marks, history: Arc::clone(&history) });
+        all.insert(key, Known { version, history: Arc::clone(&history) });
         Ok(history)
     }
 }

@@ -67,7 +67,7 @@ pub use find::FindError;
 pub use id::{is_run_id, new_run_id};
 pub use import::{Completed, Importer, Namesake, WholeEvents, WholeRun};
 pub use key::target_key;
-pub use list::{ListedRun, RunFilter, RunMark, RunOrder, RunPage, RunSlice, RunState};
+pub use list::{ListedRun, RunFilter, RunOrder, RunPage, RunSlice, RunState};
 pub use postgres::{PostgresAddress, init_sql};
 pub use process::{Process, StopError};
 pub use reader::Reader;

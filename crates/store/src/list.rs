@@ -209,31 +209,12 @@ pub struct ListedRun {
     pub digest: Option<RunDigest>,
 }
 
-/// A run in a list, with what tells whether its digest is still the one that was read before.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RunMark {
-    /// The run.
-    pub row: RunRow,
-    /// Checksum of its digest; `None` where nobody has made one yet.
-    pub digest_crc32c: Option<i64>,
+/// SQL of a sum of checksums, each by its place; it stays below 2^63 for a billion runs.
+fn sum_of(crc: &str, id: &str) -> String {
+    format!("CAST(COALESCE(sum((COALESCE({crc}, 0) * ({id} % 1000 + 1)) % 2147483647), 0) AS BIGINT)")
 }
 
 impl Reader {
-    /// Returns a slice of the runs that pass a filter, the newest first, without reading their digests.
-    pub fn marks(&self, filter: &RunFilter, slice: RunSlice) -> Result<Vec<RunMark>, StoreError> {
-        let passing = self.passing(filter)?;
-        let walked = Walked::to(slice, RunOrder::Newest, None);
-        let (table, terms) = RunOrder::Newest.slice(self.database.dialect(), &passing, walked);
-        let text = format!(
-            "SELECT {COLUMNS}, id, digest.crc32c FROM {table} JOIN run ON run.id = slice_id \
-             LEFT JOIN digest ON digest.run_id = run.id ORDER BY {terms}"
-        );
-        let found = self.rows_of_runs(&text, &passing.values()).map_err(|source| self.read_error(source))?;
-        let digests = found.iter().map(|row| row.integer(COLUMN_COUNT + 1).ok());
-        let rows = self.with_liveness(numbered(&found).map_err(|source| self.read_error(source))?)?;
-        Ok(rows.into_iter().zip(digests).map(|(row, digest_crc32c)| RunMark { row, digest_crc32c }).collect())
-    }
-
     /// Returns a slice of the runs that pass a filter, the newest first.
     pub fn list(&self, filter: &RunFilter, slice: RunSlice) -> Result<RunPage, StoreError> {
         self.list_by(filter, slice, RunOrder::Newest)
@@ -313,13 +294,9 @@ impl Reader {
     /// Returns what changes when a run is added, removed, ends, gets another label or another digest, or when a
     /// baseline is set, and not when a run that goes on writes its events.
     pub fn lists_version(&self) -> Result<String, StoreError> {
-        // The sum of checksums, each by its place, stays below 2^63 for a billion runs.
-        let sum = |crc: &str, id: &str| {
-            format!("CAST(COALESCE(sum((COALESCE({crc}, 0) * ({id} % 1000 + 1)) % 2147483647), 0) AS BIGINT)")
-        };
         let queries = [
-            format!("SELECT count(*), {} FROM run", sum("row_crc32c", "id")),
-            format!("SELECT count(*), {} FROM digest", sum("crc32c", "run_id")),
+            format!("SELECT count(*), {} FROM run", sum_of("row_crc32c", "id")),
+            format!("SELECT count(*), {} FROM digest", sum_of("crc32c", "run_id")),
         ];
         let mut version = format!("{:?}", self.baselines()?);
         for query in queries {
@@ -330,6 +307,26 @@ impl Reader {
             }
         }
         Ok(version)
+    }
+
+    /// Returns what changes when a run that passes a filter is added, removed, ends, is found dead, gets another label
+    /// or another digest; no row is read for it but those of runs that go on.
+    pub fn version_of(&self, filter: &RunFilter) -> Result<String, StoreError> {
+        let passing = self.passing(filter)?;
+        let query = format!(
+            "SELECT count(*), {}, {} FROM run LEFT JOIN digest ON digest.run_id = run.id{}",
+            sum_of("row_crc32c", "id"),
+            sum_of("digest.crc32c", "id"),
+            passing.clause()
+        );
+        let read = |source| self.read_error(source);
+        let found = self.rows_of_runs(&query, &passing.values()).map_err(read)?;
+        let numbers = found.iter().flat_map(|row| (0..3).map(|column| row.integer(column)));
+        let numbers: Vec<i64> = numbers.collect::<Result<_, _>>().map_err(read)?;
+        let going = RunFilter { state: Some(RunState::Running), ..filter.clone() };
+        let going = self.rows(&going, RunSlice::ALL)?;
+        let going: Vec<&str> = going.iter().map(|row| row.run.as_str()).collect();
+        Ok(format!("{numbers:?} {going:?}"))
     }
 
     /// Passes the rows of a slice of the runs that pass a filter, the newest first, in parts of at most `part` rows, so

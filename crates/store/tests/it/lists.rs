@@ -249,6 +249,33 @@ fn lists_have_another_version_when_a_run_changes_and_not_while_one_goes_on() {
 }
 
 #[test]
+fn a_target_has_another_version_when_one_of_its_runs_changes_or_is_killed_and_at_no_other_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let Begun { store, events, mut writer, .. } = begin(folder.path(), 3);
+    drop(write(&store, &on("261119-aaaa", "/srv/other.dat", "bench1", 1_000), None));
+    let other = RunFilter { on_target: Some("/srv/other.dat".into()), ..RunFilter::default() };
+    let versions = || [&RunFilter::default(), &other].map(|filter| store.version_of(filter).unwrap());
+    let mut before = versions();
+    writer.append(&events[3]).unwrap();
+    assert_eq!(versions(), before, "a run goes on");
+    drop(writer);
+    let [all, of_other] = versions();
+    assert!(all != before[0] && of_other == before[1], "{all}: a run of another target was killed");
+    before = [all, of_other];
+    let changes: [&dyn Fn(); 3] = [
+        &|| store.set_label("261119-aaaa", Some("a")).unwrap(),
+        &|| store.set_digest("261119-aaaa", &digest("mix", 2.0, &[])).unwrap(),
+        &|| store.remove("261119-aaaa").unwrap(),
+    ];
+    for change in changes {
+        change();
+        let after = versions();
+        assert!(after[0] != before[0] && after[1] != before[1], "{after:?}");
+        before = after;
+    }
+}
+
+#[test]
 fn runs_without_a_whole_digest_are_named_once_they_have_ended() {
     let folder = tempfile::tempdir().unwrap();
     let Begun { store, events, mut writer, .. } = begin(folder.path(), 4);
