@@ -2,6 +2,7 @@
 
 mod browser;
 mod figures;
+mod keyboard;
 mod pages;
 mod sizes;
 
@@ -107,6 +108,14 @@ fn every_page_loads_without_complaints_and_stored_ones_need_no_script() {
     browser.click(&format!("input[value=\"{second}\"]"));
     browser.click("form.compare button");
     browser.until("document.body.innerText.includes('side by side')");
+    // A run is a line of the list, with all that it says, on a small screen too.
+    browser.resize(1200, 900);
+    browser.open(&served.page("/runs"));
+    let is_in_lines = "(() => { const list = document.querySelector('table.runs'); const around = list.parentElement; \
+                       return around.scrollWidth <= around.clientWidth && [...list.querySelectorAll('tbody tr')]\
+                       .every(row => row.clientHeight < 45); })()";
+    assert_eq!(browser.evaluate(is_in_lines), true);
+    browser.resize(1440, 900);
     // A label is edited in the list.
     browser.open(&served.page("/runs?q=after"));
     browser.click("details.inplace summary");

@@ -150,6 +150,12 @@ impl Browser {
         self.call("Security.setIgnoreCertificateErrors", &json!({ "ignore": true }));
     }
 
+    /// Keeps what is downloaded in a folder.
+    pub(crate) fn keep_downloads(&mut self, folder: &std::path::Path) {
+        let asked = json!({ "behavior": "allow", "downloadPath": folder });
+        self.call("Page.setDownloadBehavior", &asked);
+    }
+
     /// The cookies that the browser sends to the page.
     pub(crate) fn cookies(&mut self) -> Value {
         self.call("Network.getCookies", &json!({}))["cookies"].clone()
