@@ -151,7 +151,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     imported(&origin, &reader.rows(), notes)
 }
 
-/// ` 2 random readers 	= 8797014.94 kB/sec`, of processes with a file and records of so many KiB each.
+/// ` 2 random readers  = 8797014.94 kB/sec`, of processes with a file and records of so many KiB each.
 fn together(rest: &str, (file_kib, record_kib): (u64, u64)) -> Option<Plain> {
     let (who, rate) = rest.split_once('=')?;
     let (count, who) = who.trim().split_once(' ')?;
