@@ -7,7 +7,7 @@ use crate::{AgentOptions, BusOptions, FleetDone, FleetError, FleetOrder, HostLis
 
 /// Targets that an agent uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Allowed;
+pub struct Allowed(());
 
 impl Allowed {
     /// Refuses.
@@ -21,7 +21,7 @@ impl Allowed {
 
 /// Ends an agent from another thread.
 #[derive(Debug, Clone, Default)]
-pub struct AgentStop;
+pub struct AgentStop(());
 
 impl AgentStop {
     /// Does nothing: there is no agent.
