@@ -40,7 +40,7 @@ dmsetup remove lin
 broken "blockdev --setro" "0 1" "" /tmp/long-verify.toml "$A" 8MiB blockdev --setro "$A"
 blockdev --setrw "$A"; wipe "$A"
 gone() { echo 1 >"/sys/block/${B##*/}/device/delete"; }
-broken "a SCSI disk that is deleted" 1 "removed\|gone" /tmp/long-verify.toml "$B" 8MiB gone
+broken "a SCSI disk that is deleted" 1 "no longer\|gone" /tmp/long-verify.toml "$B" 8MiB gone
 scan() { for host in /sys/class/scsi_host/*/scan; do echo "- - -" >"$host"; done; sleep 2; }
 scan; B=$(disk SOAKB)
 offline() { echo offline >"/sys/block/${B##*/}/device/state"; }

@@ -3,6 +3,7 @@
 use std::io;
 
 use assay_record::{Failure, Mismatch, StepEnd};
+use assay_spec::names_device;
 use assay_target::OpKind;
 
 use crate::flights::{Flight, Role};
@@ -12,6 +13,8 @@ const EPERM: i32 = 1;
 /// "No such device or address", and "No such device".
 const ENXIO: i32 = 6;
 const ENODEV: i32 = 19;
+/// "No space left on device".
+const ENOSPC: i32 = 28;
 /// "Stale file handle".
 const ESTALE: i32 = 116;
 
@@ -78,6 +81,12 @@ fn sentence(errno: i32, kind: OpKind, member: &str) -> String {
             "{says}: the kernel has this device no longer, or has set it offline (dmesg says why)"
         );
     }
+    // The kernel ends writes beyond the end of a device so, which is at 0 where a virtual disk was taken away.
+    if errno == ENOSPC && kind != OpKind::Read && names_device(member) {
+        return format!(
+            "{says}: a thin pool below this device is full, or the device has become smaller or is gone (dmesg)"
+        );
+    }
     if errno == ESTALE {
         return format!("{says}: the file was removed or replaced on the server, or its export has changed");
     }
@@ -111,5 +120,9 @@ mod tests {
         );
         // "No such device" was all that was said of a disk that was removed during the run.
         assert!(sentence(ENODEV, OpKind::Read, "/dev/sdb").contains("no longer, or has set it offline"));
+        // "No space left on device" was all that was said of a virtual disk that was taken away.
+        assert!(sentence(ENOSPC, OpKind::Write, "/dev/vdb").contains("become smaller or is gone"));
+        assert!(!sentence(ENOSPC, OpKind::Write, "/srv/t.dat").contains("is gone"));
+        assert!(!sentence(ENOSPC, OpKind::Write, "/dev/shm/t.dat").contains("is gone"));
     }
 }

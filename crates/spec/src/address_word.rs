@@ -7,8 +7,16 @@ use crate::reader::nearest;
 const SERVED: [&str; 4] = ["iscsi", "nfs", "null", "sim"];
 /// Ports of NFS and of its port mapper.
 const NFS_PORTS: [&str; 2] = ["2049", "111"];
+/// Folders below /dev that have files.
+const FILES_IN_DEV: [&str; 3] = ["/dev/hugepages/", "/dev/mqueue/", "/dev/shm/"];
 /// Ends of names that only hosts on a local network have.
 const LOCAL_DOMAINS: [&str; 5] = [".local", ".lan", ".localdomain", ".home.arpa", ".internal"];
+
+/// Whether a path is where devices are.
+#[must_use]
+pub fn names_device(path: &str) -> bool {
+    path.starts_with("/dev/") && !FILES_IN_DEV.iter().any(|folder| path.starts_with(folder))
+}
 
 /// What a word looks like that is not the name of a file.
 #[derive(Debug, PartialEq, Eq)]

@@ -38,6 +38,7 @@ pub mod threshold;
 pub mod units;
 
 pub use address::{Address, AddressError};
+pub use address_word::names_device;
 pub use engine::Engine;
 pub use file::{FLOW_MAX, IO_BYTES_MAX, OUTSTANDING_MAX, PlanFile, TRIM_BYTES_MAX, WORKERS_MAX};
 pub use foreign_word::field_called;

@@ -114,9 +114,7 @@ pub(crate) fn refused_as_json(mut response: Response) -> Response {
     }
     let says = match response.extensions_mut().remove() {
         Some(Says(says)) => says,
-        None if status == StatusCode::BAD_REQUEST => {
-            "The address is not UTF-8 behind its % signs.".to_owned()
-        }
+        None if status == StatusCode::BAD_REQUEST => "The address cannot be read.".to_owned(),
         None if status == StatusCode::NOT_FOUND => "There is no such document.".to_owned(),
         None => format!("{}.", status.canonical_reason().unwrap_or("Refused")),
     };

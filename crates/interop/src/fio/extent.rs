@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use assay_spec::units::{Bytes, Nanos};
-use assay_spec::{Extent, Strides, ZONE_BYTES_MIN, Zoned};
+use assay_spec::{Extent, Strides, ZONE_BYTES_MIN, Zoned, names_device};
 
 use super::lines::OptionLine;
 use super::taken::Options;
@@ -52,7 +52,7 @@ pub(super) fn files(options: &mut Options<'_>, workers: u64) -> Result<Files, Im
     let all = named_files(options);
     let given = all.last().copied();
     // Only the first of clones lays out a file that all of them name; a device needs no layout, and all use it.
-    let on_device = |name: &str| folders.iter().all(|folder| format!("{folder}{name}").starts_with("/dev/"));
+    let on_device = |name: &str| folders.iter().all(|folder| names_device(&format!("{folder}{name}")));
     let is_shared = given.is_none()
         && format.is_some_and(|option| !option.value.contains("$jobnum") && !on_device(&option.value));
     if let Some(option) = format.filter(|_| is_shared && workers > 1) {

@@ -76,6 +76,10 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         let other = line.strip_prefix("KDiskMark (").and_then(|rest| rest.split(')').next());
         if own.is_some() || other.is_some() {
             copies.push(std::mem::take(&mut copy));
+            // The next text may say in its rows what they are. A `[Read]` before the head stays.
+            if heading == "mix" {
+                heading.clear();
+            }
             let named = other.map(|version| format!("of KDiskMark {version}"));
             version = own.map(str::to_owned).or(named);
         }

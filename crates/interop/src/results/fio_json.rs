@@ -145,10 +145,10 @@ fn goes_on(earlier: &Value, later: &Value) -> bool {
     let pairs = || before.iter().zip(&after);
     let all = |jobs: &[&Value]| jobs.iter().flat_map(|job| WAYS.map(|way| total(job, way))).sum::<u64>();
     let has_starts = before.iter().all(|job| job["job_start"].is_u64());
-    let apart_ms = [later, earlier].map(stamp_ms);
+    let stamps = [later, earlier].map(stamp_ms);
     let ran_on = || {
-        let [Some(later), Some(earlier)] = apart_ms else { return false };
-        let apart = later - earlier;
+        let [Some((later_ms, of_later)), Some((earlier_ms, of_earlier))] = stamps else { return false };
+        let apart = (later_ms.saturating_sub(earlier_ms), of_later.max(of_earlier));
         // Of jobs after one another those that have ended stay as they are.
         pairs().all(|(before, after)| has_ended(before, after) || is_longer(before, after, apart))
             && all(&after) > all(&before)
@@ -156,23 +156,24 @@ fn goes_on(earlier: &Value, later: &Value) -> bool {
     before.len() == after.len() && pairs().all(is_same) && (has_starts || ran_on())
 }
 
-/// When a document was written, ms since 1970.
-fn stamp_ms(document: &Value) -> Option<i64> {
-    document["timestamp_ms"].as_i64().or_else(|| Some(document["timestamp"].as_i64()?.saturating_mul(1000)))
+/// When a document was written, ms since 1970, and how far off that may be.
+fn stamp_ms(document: &Value) -> Option<(i64, i64)> {
+    let exact = document["timestamp_ms"].as_i64().map(|ms| (ms, 200));
+    exact.or_else(|| Some((document["timestamp"].as_i64()?.saturating_mul(1000), 1000)))
 }
 
-/// Whether a job ran on between two looks that are so many milliseconds apart, by its own time where that grew, or else
-/// by that of the whole fio, whole seconds.
-fn is_longer(earlier: &Value, later: &Value, apart_ms: i64) -> bool {
+/// Whether a job ran on between two looks that are so many milliseconds apart, by its own time where that grew: a
+/// second run of as long as the later one shows does not fit between them. Else by that of the whole fio, whole seconds.
+fn is_longer(earlier: &Value, later: &Value, (apart_ms, late_ms): (i64, i64)) -> bool {
     const ROUNDING_S: i64 = 2;
-    const LATE_MS: i64 = 200;
-    let elapsed = |job: &Value| job["elapsed"].as_i64().unwrap_or(0);
-    let agrees = |longer: i64, by: i64| longer > 0 && (longer - apart_ms).abs() <= by;
     let [before, after] = [earlier, later].map(runtime_ms);
     if after > before && before > 0 {
-        return agrees(after - before, LATE_MS) && (before > 2 * LATE_MS || elapsed(earlier) > ROUNDING_S);
+        let most = apart_ms.saturating_add(late_ms);
+        return after.saturating_sub(before) <= most && after > most;
     }
-    elapsed(earlier) > ROUNDING_S && agrees((elapsed(later) - elapsed(earlier)) * 1000, ROUNDING_S * 1000)
+    let [before, after] = [earlier, later].map(|job| job["elapsed"].as_i64().unwrap_or(0));
+    let longer = after.saturating_sub(before).saturating_mul(1000);
+    before > ROUNDING_S && longer > 0 && longer.saturating_sub(apart_ms).saturating_abs() <= ROUNDING_S * 1000
 }
 
 fn has_ended(earlier: &Value, later: &Value) -> bool {
@@ -183,8 +184,8 @@ fn has_ended(earlier: &Value, later: &Value) -> bool {
 
 /// How long a job did I/O, ms.
 fn runtime_ms(job: &Value) -> i64 {
-    let of_ways = || WAYS.iter().filter_map(|way| job[*way]["runtime"].as_i64()).max();
-    job["job_runtime"].as_i64().or_else(of_ways).unwrap_or(0)
+    // `job_runtime` is no such time: of clones in a group it is their sum.
+    WAYS.iter().filter_map(|way| job[*way]["runtime"].as_i64()).max().unwrap_or(0)
 }
 
 const WAYS: [&str; 4] = ["read", "write", "trim", "mixed"];

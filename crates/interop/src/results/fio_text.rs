@@ -518,6 +518,10 @@ fn terse(line: &str) -> Job {
 /// of two, where there is such a number, else the fewest.
 fn terse_count(bytes: u64, rate: f64, seconds: f64) -> u64 {
     let (least, less_than) = (rate * seconds, (rate + 1.0) * seconds);
+    // Below one in a second many sizes fit.
+    if rate < 1.0 {
+        return u64::from(bytes > 0).max(whole(least.ceil()));
+    }
     let of_size = |power: u32| bytes >> power;
     let fits = |count: &u64| (least..less_than).contains(&(*count as f64));
     (12..=26).chain(9..12).map(of_size).find(fits).unwrap_or_else(|| whole(least.ceil()))

@@ -1,5 +1,6 @@
-//! `iostat`: one row for each device, with a series of its samples, in all of its forms: with `-x`, short (`-s`), with
-//! units (`-h`), as JSON (`-o JSON`). The first sample is a mean since the machine started, and is left out.
+//! `iostat` of sysstat 12: one row for each device, with a series of its samples, in all of its forms: with `-x`, short
+//! (`-s`), with units (`-h`), as JSON (`-o JSON`). The first sample is a mean since the machine started, and is left
+//! out.
 
 use assay_record::{AccessStats, Imported, Latency, OpStats};
 use assay_spec::Semantics;
@@ -86,6 +87,12 @@ impl<'t> Reader<'t> {
             self.columns = Some(found);
             return Ok(());
         }
+        // A table of something else begins: discards, flushes.
+        let is_title = |word: Option<&&str>| matches!(word, Some(&"Device" | &"Device:"));
+        if is_title(words.first()) || is_title(words.last()) {
+            self.columns = None;
+            return Ok(());
+        }
         if words.contains(&"iostat") {
             // The command itself, as pasted from a terminal: `iostat -x 15 13`.
             self.interval_s = words.iter().find_map(|word| word.parse().ok()).or(self.interval_s);
@@ -97,8 +104,7 @@ impl<'t> Reader<'t> {
         self.is_cpu = line.trim_start().starts_with("avg-cpu:");
         self.times.extend(timestamp(line));
         let Some(columns) = self.columns.clone().filter(|known| words.len() == known.titles.len() + 1) else {
-            // Another table begins, or ends this one.
-            if words.is_empty() || matches!(words.last(), Some(&"Device")) {
+            if words.is_empty() {
                 self.columns = None;
             }
             return Ok(());
@@ -132,8 +138,12 @@ impl<'t> Reader<'t> {
             }
         };
         let device = &mut self.devices[at];
-        let table = titles.first().copied().unwrap_or_default();
-        let index = device.next_line(table);
+        // Only `-h` says of reads and of writes in tables of their own.
+        let index = match (titles.contains(&"r/s"), titles.contains(&"w/s")) {
+            (true, false) => device.next_line("r/s"),
+            (false, true) => device.next_line("w/s"),
+            _ => device.samples.len(),
+        };
         if index >= device.samples.len() {
             self.count += 1;
             if self.count > SAMPLES_MAX {
@@ -203,6 +213,12 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     }
     let (known_ns, cpu_busy) = (reader.length_ns(), reader.cpu_busy());
     let length_ns = known_ns.unwrap_or(1_000_000_000).clamp(1_000_000, 86_400_000_000_000);
+    // Beside reads and writes of their own, sums are the same I/Os once more.
+    for device in &mut reader.devices {
+        if device.samples.iter().any(|sample| sample.both_per_s.is_none()) {
+            device.samples.retain(|sample| sample.both_per_s.is_none());
+        }
+    }
     let several = || reader.devices.iter().filter(|device| device.samples.len() > 1);
     let rows: Vec<ResultRow> = several().map(|device| row(device, length_ns, cpu_busy)).collect();
     let targets = several().map(|device| device.name.clone()).collect();
@@ -378,7 +394,7 @@ fn row(device: &Device, length_ns: u64, cpu_busy: Option<f64>) -> ResultRow {
     }
     let (reads, writes) = (sum.read.ops(), sum.write.ops());
     let count = reads + writes;
-    let size = (sum.read.bytes + sum.write.bytes).checked_div(count).unwrap_or(0);
+    let size = sum.read.bytes.saturating_add(sum.write.bytes).checked_div(count).unwrap_or(0);
     let read = if count == 0 { 100.0 } else { 100.0 * reads as f64 / count as f64 };
     let is_sum = device.samples.iter().any(|sample| sample.both_per_s.is_some());
     let name = if is_sum { format!("{}: reads and writes", device.name) } else { device.name.clone() };

@@ -71,6 +71,9 @@ enum Unit {
     MicrosecondsPerOp,
 }
 
+/// What is before the sizes of `-t`, and of `-t` with `-T`.
+const EACH: [&str; 2] = ["Each process writes a ", "Each thread writes a "];
+
 /// What was read of a text so far.
 #[derive(Default)]
 struct Reader {
@@ -89,12 +92,12 @@ impl Reader {
         if is_header(line) {
             self.is_table = true;
         } else if line.contains("Performance Test of File I/O") {
-            (self.unit, self.is_table) = (Unit::KibPerSecond, false);
+            (self.unit, self.is_table, self.each_kib) = (Unit::KibPerSecond, false, (0, 0));
         } else if line.contains("Output is in operations per second") {
             self.unit = Unit::OpsPerSecond;
         } else if line.contains("Output is in microseconds per operation") {
             self.unit = Unit::MicrosecondsPerOp;
-        } else if let Some(rest) = bare(line).strip_prefix("Each process writes a ") {
+        } else if let Some(rest) = EACH.iter().find_map(|each| bare(line).strip_prefix(each)) {
             let mut numbers = rest.split_whitespace().filter_map(|word| word.parse().ok());
             self.each_kib = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
         } else if let Some(rest) = bare(line).strip_prefix(CHILDREN) {

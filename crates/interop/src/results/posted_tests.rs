@@ -254,6 +254,7 @@ fn the_count_of_a_terse_line_is_that_of_its_bytes() {
     };
     assert_eq!(count(800, 199, 1001), 200);
     assert_eq!(count(4096, 5333, 12), 64);
+    assert_eq!(count(10_240, 0, 60_000), 1, "a rate below one tells no size");
     // Of several sizes the fewest that give this rate.
     assert_eq!(count(1000, 199, 1001), 200);
 }
@@ -298,6 +299,14 @@ fn every_form_of_iostat_is_read() {
     assert_eq!(rows(&plain.repeat(2)), ["vda: reads and writes|400.0|3.1|-"]);
     let notes = import("t.txt", &plain.repeat(2)).unwrap().unwrap().notes;
     assert!(notes.iter().any(|note| note.contains("they stand as reads here")), "{notes:?}");
+    // Of both in one file the sums are the same I/Os once more.
+    let extended = "Device            r/s     rkB/s r_await     w/s     wkB/s w_await\n\
+        vda   300.00   1200.00   0.50   100.00   400.00   1.50\n\n";
+    for both in [plain.repeat(2) + &extended.repeat(2), extended.repeat(2) + &plain.repeat(2)] {
+        assert_eq!(rows(&both), ["vda|400.0|1.6|0.750"]);
+    }
+    // A forum takes blank lines out.
+    assert_eq!(rows(&text.replace("\n\n", "\n")), ["vda|430.7|2.5|0.190"]);
 }
 
 /// As fio 3.33 writes it with `--status-interval=1` (HCIBench's virtual machines do): the last two looks are within a
@@ -307,7 +316,7 @@ fn looks_of_a_short_run_are_one_row() {
     let look = |stamp: u64, elapsed: u32, ios: u32, ms: u32| {
         format!(
             "{{\n\"fio version\": \"fio-3.33\", \"timestamp\": {}, \"timestamp_ms\": {stamp}, \"jobs\": \
-             [{{\"jobname\": \"job0\", \"groupid\": 0, \"elapsed\": {elapsed}, \"job_runtime\": {ms}, \
+             [{{\"jobname\": \"job0\", \"groupid\": 0, \"elapsed\": {elapsed}, \
              \"read\": {{\"total_ios\": {ios}, \"io_bytes\": {}, \"runtime\": {ms}}}}}]\n}}\n",
             stamp / 1000,
             ios * 4096
@@ -327,4 +336,7 @@ fn looks_of_a_short_run_are_one_row() {
     // Two runs after one another, the second a second longer.
     let runs = [look(1_795_963_976_000, 3, 1000, 1500), look(1_795_963_978_600, 4, 1700, 2500)];
     assert_eq!(counts(&runs.concat()), [1000, 1700]);
+    // A job that ends between two looks ran less than they are apart.
+    let ends = [look(1_795_963_976_000, 60, 1000, 59_600), look(1_795_963_977_000, 61, 1100, 60_000)];
+    assert_eq!(counts(&ends.concat()), [1100]);
 }
