@@ -163,7 +163,7 @@ fn stamp_ms(document: &Value) -> Option<(i64, i64)> {
 }
 
 /// Whether a job ran on between two looks that are so many milliseconds apart, by its own time where that grew: a
-/// second run of as long as the later one shows does not fit between them. Else by that of the whole fio, whole seconds.
+/// second run of as long as the later one shows does not fit between them. Else by that of the whole fio, in seconds.
 fn is_longer(earlier: &Value, later: &Value, (apart_ms, late_ms): (i64, i64)) -> bool {
     const ROUNDING_S: i64 = 2;
     let [before, after] = [earlier, later].map(runtime_ms);
