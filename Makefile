@@ -22,9 +22,8 @@ run: ## build what it needs, and run the VMware forum suite, shortened, on a fil
 	$${CARGO_TARGET_DIR:-target}/quick/assay run vmware $(RUN_FOLDER)/t.dat --size 1GiB --quick --remove
 
 test: ## all tests, the slow ones too; installs what they need where it may; counts skips, with CI=true they fail
-	@scripts/need.sh $(NEEDS)
 	@mkdir -p $(dir $(SKIPPED)) && rm -f $(SKIPPED)
-	RUST_TEST_THREADS=$(TEST_THREADS) ASSAY_SKIPPED=$(SKIPPED) CARGO="$(CARGO)" scripts/test.sh; \
+	NEEDS="$(NEEDS)" RUST_TEST_THREADS=$(TEST_THREADS) ASSAY_SKIPPED=$(SKIPPED) CARGO="$(CARGO)" scripts/test.sh; \
 		status=$$?; scripts/skipped.sh $(SKIPPED); exit $$status
 
 check: ## fmt + clippy (warnings denied) + tidy + unit tests, for every commit

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds all tests, runs them, and runs those that failed once more: scripts/test.sh
+# Installs what tests need (the words of NEEDS), builds all tests, runs them, and runs those that failed once more:
+# scripts/test.sh
 #
 # Two test programs run at a time, the longest first, as most tests wait: for a window of measuring, a server, a link.
 # Those that compare real time with a simulation run after them, alone. A test that fails beside others and passes
@@ -49,7 +50,12 @@ fi
 RESULTS=$(mktemp -d)
 export RESULTS CARGO
 trap 'rm -rf "$RESULTS"' EXIT
+# What is installed comes over the network, while all CPUs build.
+# shellcheck disable=SC2086 # a list of words
+scripts/need.sh ${NEEDS:-} &
+needs=$!
 "$CARGO" test --workspace --no-run 2>&1 | tee "$RESULTS/build"
+wait $needs || exit 1
 sed -n 's/^ *Executable .*(\(.*\))$/\1/p' "$RESULTS/build" >"$RESULTS/programs"
 [ -s "$RESULTS/programs" ] || exit 1
 "$CARGO" test --workspace --no-run --quiet || exit 1

@@ -295,27 +295,37 @@ struct Waiting {
     place: f64,
     /// Angle in revolutions, \[0, 1).
     angle: f64,
-    /// Number of requests served when it arrived.
-    since: usize,
+    /// Number of requests served when it arrived, and its place among those that came at once.
+    since: (usize, usize),
+}
+
+/// Puts a request where it belongs in the order of places.
+fn put(queue: &mut Vec<Waiting>, request: Waiting) {
+    queue.insert(queue.partition_point(|w| w.place < request.place), request);
 }
 
 /// Mean positioning time with `n` requests always waiting, ns.
 fn sptf_mean(disk: &Disk, stroke: f64, n: usize, seed: u64) -> f64 {
     let mut rng = Rng::new(seed.wrapping_add(n as u64));
     let draw = |rng: &mut Rng, since| Waiting { place: rng.unit() * stroke, angle: rng.unit(), since };
-    let mut queue: Vec<Waiting> = (0..n).map(|_| draw(&mut rng, 0)).collect();
-    let (mut place, mut angle, mut total) = (stroke / 2.0, 0.0, 0.0);
+    let mut queue = Vec::with_capacity(n);
+    (0..n).for_each(|number| put(&mut queue, draw(&mut rng, (0, number))));
+    let (mut head, mut total) = (Head { place: stroke / 2.0, angle: 0.0 }, 0.0);
+    // No request waits since before so many were served.
+    let mut oldest = 0;
     // The first n services start from an empty history and are not counted.
     let warm = n.min(SERVED / 2);
     for served in 0..SERVED + warm {
-        let (choice, time) = choose(disk, &queue, place, angle, served);
-        let done = queue[choice];
+        let (choice, time) = match overdue(&queue, served, &mut oldest) {
+            Some(choice) => (choice, head.time_to(disk, &queue[choice])),
+            None => head.nearest(disk, &queue),
+        };
         if served >= warm {
             total += time;
         }
-        place = done.place;
-        angle = (angle + time / disk.revolution_ns).fract();
-        queue[choice] = draw(&mut rng, served);
+        let Waiting { place, since: (_, number), .. } = queue.remove(choice);
+        head = Head { place, angle: (head.angle + time / disk.revolution_ns).fract() };
+        put(&mut queue, draw(&mut rng, (served, number)));
     }
     total / SERVED as f64
 }
@@ -324,53 +334,99 @@ fn sptf_mean(disk: &Disk, stroke: f64, n: usize, seed: u64) -> f64 {
 /// anywhere when the head arrives: half a revolution.
 fn sweep_mean(disk: &Disk, stroke: f64, n: usize, seed: u64) -> f64 {
     let mut rng = Rng::new(seed.wrapping_add(n as u64) ^ 0x5EE4);
+    // In order of their places.
     let mut queue: Vec<f64> = (0..n).map(|_| rng.unit() * stroke).collect();
-    let (mut place, mut direction, mut total) = (stroke / 2.0, 1.0, 0.0);
+    queue.sort_by(f64::total_cmp);
+    let (mut place, mut is_outward, mut total) = (stroke / 2.0, true, 0.0);
     let warm = (2 * n).min(SERVED);
     let mut served = 0;
     while served < SERVED + warm {
-        let Some(next) = nearest_ahead(&queue, place, direction) else {
-            direction = -direction;
+        let ahead = match is_outward {
+            true => Some(queue.partition_point(|w| *w < place)).filter(|next| *next < n),
+            false => queue.partition_point(|w| *w <= place).checked_sub(1),
+        };
+        let Some(next) = ahead else {
+            is_outward = !is_outward;
             continue;
         };
+        let reached = queue.remove(next);
         if served >= warm {
-            total += disk.seek_ns((queue[next] - place).abs());
+            total += disk.seek_ns((reached - place).abs());
         }
-        place = queue[next];
-        queue[next] = rng.unit() * stroke;
+        place = reached;
+        let new = rng.unit() * stroke;
+        queue.insert(queue.partition_point(|w| *w < new), new);
         served += 1;
     }
     disk.overhead_ns + total / SERVED as f64 + disk.revolution_ns / 2.0
 }
 
-/// The nearest place in a direction, 1 or -1.
-fn nearest_ahead(queue: &[f64], place: f64, direction: f64) -> Option<usize> {
-    let distances = queue.iter().map(|w| (w - place) * direction).enumerate().filter(|(_, d)| *d >= 0.0);
-    distances.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(i, _)| i)
+/// Where the head is.
+#[derive(Clone, Copy)]
+struct Head {
+    /// On the stroke.
+    place: f64,
+    /// In revolutions, \[0, 1).
+    angle: f64,
 }
 
-/// The request to serve next and its positioning time.
-fn choose(disk: &Disk, queue: &[Waiting], place: f64, angle: f64, served: usize) -> (usize, f64) {
-    let time = |w: &Waiting| {
-        let moved = disk.overhead_ns + disk.seek_ns((w.place - place).abs());
-        let arrives = angle + moved / disk.revolution_ns;
-        let mut wait = w.angle - arrives;
+impl Head {
+    /// Positioning time of a request, ns.
+    fn time_to(self, disk: &Disk, request: &Waiting) -> f64 {
+        let moved = disk.overhead_ns + disk.seek_ns((request.place - self.place).abs());
+        self.time_after(disk, request, moved)
+    }
+
+    /// The same, once the arm has taken its time.
+    fn time_after(self, disk: &Disk, request: &Waiting, moved_ns: f64) -> f64 {
+        let arrives = self.angle + moved_ns / disk.revolution_ns;
+        let mut wait = request.angle - arrives;
         wait -= wait.floor();
-        moved + wait * disk.revolution_ns
-    };
-    let limit = AGE_LIMIT * queue.len();
-    let mut best = (0, f64::INFINITY);
-    let mut oldest = (usize::MAX, 0);
-    for (i, w) in queue.iter().enumerate() {
-        let t = time(w);
-        if t < best.1 {
-            best = (i, t);
-        }
-        if w.since < oldest.0 {
-            oldest = (w.since, i);
+        moved_ns + wait * disk.revolution_ns
+    }
+
+    /// The request that is reached first, and its positioning time, ns. They are looked at from the nearest on, up to
+    /// where the arm alone takes longer.
+    fn nearest(self, disk: &Disk, queue: &[Waiting]) -> (usize, f64) {
+        let mut best = (0, f64::INFINITY);
+        let mut above = queue.partition_point(|w| w.place < self.place);
+        let mut below = above;
+        loop {
+            let inward = below.checked_sub(1).map(|i| self.place - queue[i].place);
+            let outward = queue.get(above).map(|w| w.place - self.place);
+            let (index, distance) = match (inward, outward) {
+                (Some(inward), outward) if outward.is_none_or(|outward| inward < outward) => {
+                    below -= 1;
+                    (below, inward)
+                }
+                (_, Some(outward)) => {
+                    above += 1;
+                    (above - 1, outward)
+                }
+                (_, None) => return best,
+            };
+            let moved = disk.overhead_ns + disk.seek_ns(distance);
+            if moved >= best.1 {
+                return best;
+            }
+            let time = self.time_after(disk, &queue[index], moved);
+            if time < best.1 {
+                best = (index, time);
+            }
         }
     }
-    if served.saturating_sub(oldest.0) > limit { (oldest.1, time(&queue[oldest.1])) } else { best }
+}
+
+/// The request that waits longest, where that is too long. `oldest` is a number of served requests before which none
+/// came: requests only get younger, so that few calls look at all.
+fn overdue(queue: &[Waiting], served: usize, oldest: &mut usize) -> Option<usize> {
+    let is_too_long = |since: usize| served.saturating_sub(since) > AGE_LIMIT * queue.len();
+    if !is_too_long(*oldest) {
+        return None;
+    }
+    let (index, longest) = queue.iter().enumerate().min_by_key(|(_, request)| request.since)?;
+    *oldest = longest.since.0;
+    is_too_long(longest.since.0).then_some(index)
 }
 
 /// Between the simulated depths: linear in log n against log S, as S(n) is close to a power of n.

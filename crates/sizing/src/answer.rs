@@ -9,7 +9,7 @@ use assay_spec::suggest;
 use assay_spec::units::Bytes;
 use serde::Serialize;
 
-use super::assess::{assess, lost, quick};
+use super::assess::{Ends, assess, lost, quick};
 use super::{Assessment, CLASSES, Endure, LatencyLimit, Need, Precision, Prices, Question};
 
 /// Devices that a proposal has at most: the largest published configurations have some 4,000.
@@ -487,17 +487,17 @@ impl Series {
             LatencyLimit::None => Precision::Closed,
             LatencyLimit::MeanMs(_) | LatencyLimit::P99Ms(_) => precision,
         };
-        let mut ask = |index: usize, sure: bool| {
+        let mut ask = |index: usize, ends: Ends| {
             let sized = counts.get(index).and_then(|n| self.sized(*n, question.endure));
             sized.is_some_and(|array| {
-                let found = quick(&array, need, search, tables);
-                if sure { found.carries_surely(need) } else { found.carries() }
+                let found = quick(&array, need, search, ends, tables);
+                if ends == Ends::All { found.carries_surely(need) } else { found.carries() }
             })
         };
-        let at = first_that(last, 0, &mut |index| ask(index, false)).unwrap_or(last);
+        let at = first_that(last, 0, &mut |index| ask(index, Ends::None)).unwrap_or(last);
         let searched = counts.len() > 1 && need.iops.is_some();
         let sure_disks = if searched {
-            first_that(last, at, &mut |index| ask(index, true)).map(|i| counts[i])
+            first_that(last, at, &mut |index| ask(index, Ends::All)).map(|i| counts[i])
         } else {
             None
         };
@@ -507,7 +507,7 @@ impl Series {
         let assessment = assess(&array, need, precision, tables);
         let less = at.checked_sub(1).filter(|_| searched).and_then(|below| {
             let array = self.sized(counts[below], question.endure)?;
-            Some((counts[below], quick(&array, need, precision, tables)))
+            Some((counts[below], quick(&array, need, precision, Ends::All, tables)))
         });
         let disks = counts[at];
         Ok(Some(Candidate {

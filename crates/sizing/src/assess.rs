@@ -37,11 +37,21 @@ pub enum Precision {
     Simulated,
 }
 
+/// Of what a figure is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// Of nominal values and of both ends of all ranges.
+    All,
+    /// Of nominal values alone.
+    None,
+}
+
 impl Precision {
-    fn engines(self, seeds: u32, array: &Array, need: &Need) -> Engines {
-        match self {
-            Self::Closed => Engines::Closed,
-            Self::Simulated => Engines::Simulated { seeds, max_ios: simulated_ios(array, need) },
+    fn engines(self, seeds: u32, ends: Ends, array: &Array, need: &Need) -> Engines {
+        match (self, ends) {
+            (Self::Closed, _) => Engines::Closed,
+            (Self::Simulated, Ends::All) => Engines::Simulated { seeds, max_ios: simulated_ios(array, need) },
+            (Self::Simulated, Ends::None) => Engines::Nominal { seeds, max_ios: simulated_ios(array, need) },
         }
     }
 }
@@ -121,19 +131,25 @@ impl Assessment {
 /// Assesses an array.
 #[must_use]
 pub(crate) fn assess(array: &Array, need: &Need, precision: Precision, tables: &mut Tables) -> Assessment {
-    let mut found = quick(array, need, precision, tables);
+    let mut found = quick(array, need, precision, Ends::All, tables);
     found.most_iops = most_iops(array, need, precision, &found, tables);
     found
 }
 
 /// An array that does not survive what the load must endure: it carries nothing then.
 pub(super) fn lost(array: &Array, need: &Need, tables: &mut Tables) -> Assessment {
-    let healthy = quick(array, need, Precision::Closed, tables);
+    let healthy = quick(array, need, Precision::Closed, Ends::All, tables);
     Assessment { short: Some(Short::Lost), latency_ms: None, most_iops: 0.0, ..healthy }
 }
 
 /// The same without the highest rate within the limit, which takes many simulations.
-pub(super) fn quick(array: &Array, need: &Need, precision: Precision, tables: &mut Tables) -> Assessment {
+pub(super) fn quick(
+    array: &Array,
+    need: &Need,
+    precision: Precision,
+    ends: Ends,
+    tables: &mut Tables,
+) -> Assessment {
     let usable = usable_bytes(array);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
     let outstanding = (DEEP * array.raid.disks.value).clamp(DEEP, f64::from(super::OUTSTANDING_MAX)) as u32;
@@ -162,7 +178,7 @@ pub(super) fn quick(array: &Array, need: &Need, precision: Precision, tables: &m
         found.short = found.short.or(Some(Short::Rate));
         return found;
     }
-    let at_rate = predict(array, &need.load(iops, usable), precision.engines(3, array, need), tables);
+    let at_rate = predict(array, &need.load(iops, usable), precision.engines(3, ends, array, need), tables);
     let (latency, limit) = match need.limit {
         LatencyLimit::None => (at_rate.p99_ms.unwrap_or(at_rate.mean_ms), f64::INFINITY),
         LatencyLimit::MeanMs(ms) => (at_rate.mean_ms, ms),
@@ -193,7 +209,7 @@ fn most_iops(
     };
     let mut within = |iops: f64| {
         let load = need.load(iops, found.usable_bytes);
-        let at_rate = predict(array, &load, precision.engines(1, array, need), tables);
+        let at_rate = predict(array, &load, precision.engines(1, Ends::None, array, need), tables);
         latency_of(need, &at_rate).max(least_ms(array, need)) <= limit
     };
     // A rate that is within the limit, and one that is not.

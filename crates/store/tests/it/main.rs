@@ -4,6 +4,7 @@
 mod damage;
 mod extract;
 mod floats;
+mod forms;
 mod hold;
 mod killed;
 mod lists;
