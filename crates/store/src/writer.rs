@@ -16,6 +16,10 @@ use crate::sql::{Kind, SqlError, Value, values};
 /// intervals or more. Sooner would put flushes into measured windows.
 pub(crate) const CHECKPOINT_PAGES: i64 = 16_384;
 
+/// What the connection of a run keeps of the file, KiB: it only appends, and reads no page again. With the 24 MiB of a
+/// reader, a run grows for hours.
+const CACHE_KIB: i64 = 512;
+
 /// Why events are missing from some moment on.
 #[derive(Debug)]
 struct Lost {
@@ -55,7 +59,9 @@ impl RunWriter {
     ) -> Result<Self, StoreError> {
         let write = |source| to.write_error(source);
         if let Database::Sqlite(connection) = &to.database {
-            let set = connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES);
+            let set = connection
+                .pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)
+                .and_then(|()| connection.pragma_update(None, "cache_size", -CACHE_KIB));
             set.map_err(|source| write(source.into()))?;
         }
         let (run_id, live) = to.database.write(write, || {
