@@ -1,6 +1,8 @@
 //! The answer to a sizing question: candidates, each at the fewest devices that carry the load.
 
 use std::fmt;
+use std::panic::resume_unwind;
+use std::thread;
 
 use assay_model::array::{Array, ArrayError, Device, Level, LinkRate, ProtocolKind, SetError, set, shipped};
 use assay_model::resolved::Tables;
@@ -124,10 +126,9 @@ pub fn answer(
         arrays => described(&question, arrays)?,
     };
     check_changes(&question, &series)?;
-    for one in &series {
-        if let Some(candidate) = one.fewest(&question, prices, precision, &mut tables)? {
-            candidates.push(candidate);
-        }
+    for found in side_by_side(&series, |one| one.fewest(&question, prices, precision, &mut Tables::default()))
+    {
+        candidates.extend(found?);
     }
     candidates.sort_by(|a, b| {
         let ((group, by), (other_group, other)) = (rank(a), rank(b));
@@ -140,6 +141,21 @@ pub fn answer(
         answer.changes = changes(&best.array, &answer.question, precision, &mut tables)?;
     }
     Ok(answer)
+}
+
+/// Answers for each, on all CPUs, in their order: a limit on a percentile takes dozens of simulations of each array.
+/// Where this user may have no further thread, this one answers.
+fn side_by_side<'s, T: Sync, R: Send>(all: &'s [T], answer: impl Fn(&'s T) -> R + Sync) -> Vec<R> {
+    let answer = &answer;
+    thread::scope(|scope| {
+        let begin = |one| thread::Builder::new().spawn_scoped(scope, move || answer(one)).map_err(|_| one);
+        let begun: Vec<_> = all.iter().map(begin).collect();
+        let answers = begun.into_iter().map(|begun| match begun {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            Err(one) => answer(one),
+        });
+        answers.collect()
+    })
 }
 
 /// Lower is better: what carries the load first, by cost, then what has no price, by devices; of those that do not, the
