@@ -20,12 +20,24 @@ pub(crate) enum Pacer {
     Open { gap_ns: f64, next_ns: f64, arrivals: Arrivals, rng: Rng },
 }
 
+/// Which of those that share a rate a worker is. Their I/Os are staggered: the first of each is later by its part of
+/// the gap, as they would come in bursts otherwise, and be more than the rate by one each.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Turn {
+    /// Among the workers of the job.
+    pub(crate) worker: u32,
+    pub(crate) workers: u32,
+    /// Where between it and the next worker: the same worker of another host lies there, too. In \[0, 1).
+    pub(crate) shift: f64,
+}
+
 impl Pacer {
-    /// Returns the schedule of worker `index` of `count`: its share of the job's rate, starting at `start_ns`.
-    pub(crate) fn new(pacing: Pacing, index: u32, count: u32, start_ns: u64, seed: u64) -> Self {
-        let gap = |rate: assay_spec::units::PerSecond| 1e9 * f64::from(count) / rate.0;
-        // Workers are staggered: the first I/O of each is shifted by its share of the gap.
-        let first = |gap_ns: f64| start_ns as f64 + gap_ns * f64::from(index) / f64::from(count);
+    /// Returns the schedule of one worker: its share of the job's rate, starting at `start_ns`.
+    pub(crate) fn new(pacing: Pacing, turn: Turn, start_ns: u64, seed: u64) -> Self {
+        let workers = f64::from(turn.workers);
+        let gap = |rate: assay_spec::units::PerSecond| 1e9 * workers / rate.0;
+        let part = (f64::from(turn.worker) + turn.shift) / workers;
+        let first = |gap_ns: f64| start_ns as f64 + gap_ns * part;
         match pacing {
             Pacing::Closed => Self::Closed,
             Pacing::Throttled { rate } => Self::Throttled { gap_ns: gap(rate), next_ns: first(gap(rate)) },
@@ -97,15 +109,23 @@ mod tests {
     fn dues(pacing: Pacing, workers: u32, until_ns: u64) -> Vec<u64> {
         let mut all = Vec::new();
         for index in 0..workers {
-            let mut pacer = Pacer::new(pacing, index, workers, 1_000, u64::from(index) + 1);
-            while let Some(due) = pacer.due_ns().filter(|due| *due < until_ns) {
-                all.push(due);
-                pacer.take(due);
-            }
+            all.extend(dues_of(pacing, Turn { worker: index, workers, shift: 0.0 }, until_ns));
         }
         all.sort_unstable();
         all
     }
+
+    fn dues_of(pacing: Pacing, turn: Turn, until_ns: u64) -> Vec<u64> {
+        let mut pacer = Pacer::new(pacing, turn, 1_000, u64::from(turn.worker) + 1);
+        let next = || {
+            let due = pacer.due_ns().filter(|due| *due < until_ns)?;
+            pacer.take(due);
+            Some(due)
+        };
+        std::iter::from_fn(next).collect()
+    }
+
+    const ALONE: Turn = Turn { worker: 0, workers: 1, shift: 0.0 };
 
     #[test]
     fn a_constant_rate_is_even_over_all_workers() {
@@ -113,6 +133,18 @@ mod tests {
         let dues = dues(pacing, 4, 1_000_001_000);
         assert_eq!(dues.len(), 1000);
         assert!(dues.windows(2).all(|w| w[1].abs_diff(w[0] + 1_000_000) <= 1));
+    }
+
+    /// Eight hosts of four workers each: as even as one host, and no I/O more.
+    #[test]
+    fn hosts_that_share_a_rate_and_begin_together_take_turns() {
+        let pacing = Pacing::Open { rate: PerSecond(125.0), arrivals: Arrivals::Constant };
+        let turns = (0..8).flat_map(|host| (0..4).map(move |worker| (host, worker)));
+        let turns = turns.map(|(host, worker)| Turn { worker, workers: 4, shift: f64::from(host) / 8.0 });
+        let mut all: Vec<u64> = turns.flat_map(|turn| dues_of(pacing, turn, 1_000_001_000)).collect();
+        all.sort_unstable();
+        assert_eq!(all.len(), 1000);
+        assert!(all.windows(2).all(|w| w[1].abs_diff(w[0] + 1_000_000) <= 1));
     }
 
     #[test]
@@ -131,7 +163,7 @@ mod tests {
     #[test]
     fn a_throttled_load_is_never_early_and_makes_up_for_a_second_at_most() {
         let pacing = Pacing::Throttled { rate: PerSecond(1000.0) };
-        let mut pacer = Pacer::new(pacing, 0, 1, 0, 1);
+        let mut pacer = Pacer::new(pacing, ALONE, 0, 1);
         pacer.take(0);
         assert_eq!(pacer.due_ns(), Some(1_000_000));
         // A stall of three seconds: the I/Os of one second are due at once afterwards.
@@ -147,7 +179,7 @@ mod tests {
     #[test]
     fn an_open_loop_counts_due_ios_that_were_not_issued() {
         let pacing = Pacing::Open { rate: PerSecond(1000.0), arrivals: Arrivals::Constant };
-        assert_eq!(Pacer::new(pacing, 0, 1, 0, 1).owed_before(1_000_000_000), 1000);
-        assert_eq!(Pacer::new(Pacing::Closed, 0, 1, 0, 1).owed_before(1_000_000_000), 0);
+        assert_eq!(Pacer::new(pacing, ALONE, 0, 1).owed_before(1_000_000_000), 1000);
+        assert_eq!(Pacer::new(Pacing::Closed, ALONE, 0, 1).owed_before(1_000_000_000), 0);
     }
 }

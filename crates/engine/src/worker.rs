@@ -22,7 +22,7 @@ use crate::flights::{Binding, Counting, Flight, Flights, Role};
 use crate::flow::FlowShare;
 use crate::flushing::Flushing;
 use crate::full::FullTime;
-use crate::pacer::Pacer;
+use crate::pacer::{Pacer, Turn};
 use crate::paths::WorkerPaths;
 use crate::places::Places;
 use crate::planner::{Draw, Planner};
@@ -326,8 +326,8 @@ impl<'s, T: Target> Worker<'s, T> {
         let setup = &self.setup;
         let from_ns = from_ns.max(self.phase.begins_ns);
         self.phase.paused_until_ns = self.phase.paused_until_ns.max(self.phase.begins_ns);
-        self.supply.pacer =
-            Pacer::new(setup.job.pacing, setup.worker, setup.job.workers, from_ns, setup.pacer_seed);
+        let turn = Turn { worker: setup.worker, workers: setup.job.workers, shift: setup.job.shift };
+        self.supply.pacer = Pacer::new(setup.job.pacing, turn, from_ns, setup.pacer_seed);
         self.phase.deadline_ns = deadline_ns;
         self.phase.is_issuing = true;
         let mut now_ns = setup.control.clock.now_ns();

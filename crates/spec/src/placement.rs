@@ -201,9 +201,10 @@ fn place_step(
         }
         let runs = |host: &String| job.hosts.is_empty() || job.hosts.contains(host);
         let those: Vec<usize> = (0..count).filter(|index| runs(&hosts[*index])).collect();
-        for &index in &those {
+        for (turn, &index) in those.iter().enumerate() {
             let pacing = shared(job.pacing, those.len());
-            let own = Job { pacing, hosts: Vec::new(), ..job.clone() };
+            let shift = if pacing == Pacing::Closed { 0.0 } else { turn as f64 / those.len() as f64 };
+            let own = Job { pacing, shift, hosts: Vec::new(), ..job.clone() };
             let first = u32::try_from(index).unwrap_or(u32::MAX) * targets;
             let used: Vec<u32> =
                 if job.targets.is_empty() { (0..targets).collect() } else { job.targets.clone() };
@@ -259,6 +260,8 @@ pace = { rate = "900/s", arrivals = "constant" }
             jobs.iter().map(|job| (job.name.as_str(), job.targets.clone(), job.pacing.rate())).collect();
         let rate = Some(PerSecond(300.0));
         assert_eq!(seen, [("a", vec![0, 1], rate), ("b", vec![2, 3], rate), ("c", vec![4, 5], rate)]);
+        let shifts: Vec<f64> = jobs.iter().map(|job| job.shift).collect();
+        assert_eq!(shifts, [0.0, 1.0 / 3.0, 2.0 / 3.0], "hosts that begin together take turns");
         for (index, part) in (0..).zip(&placed.hosts) {
             let step = &part.plan.tests[0].steps[0];
             assert_eq!((step.jobs.len(), step.jobs[0].pacing.rate()), (1, rate));

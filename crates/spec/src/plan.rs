@@ -242,6 +242,15 @@ pub struct Job {
     /// is of one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
+    /// By what part of the time between two workers' I/Os those of this job are due later, in [0, 1): hosts that share
+    /// a rate and begin together take turns.
+    #[serde(default, skip_serializing_if = "is_no_shift")]
+    pub shift: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_no_shift(shift: &f64) -> bool {
+    *shift == 0.0
 }
 
 fn is_nothing(extent: &Extent) -> bool {
@@ -312,6 +321,7 @@ impl Default for Job {
             ends: None,
             stop: None,
             hosts: Vec::new(),
+            shift: 0.0,
         }
     }
 }

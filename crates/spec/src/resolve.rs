@@ -636,6 +636,7 @@ fn resolve_job(
         ends: settings.ends,
         stop: None,
         hosts: Vec::new(),
+        shift: 0.0,
     })
 }
 

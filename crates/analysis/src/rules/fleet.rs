@@ -175,7 +175,13 @@ fn difference<'h>(what: &str, values: impl Iterator<Item = (&'h str, String)>) -
 fn is_same_load(header: &RunHeader, case: StepCase<'_>) -> bool {
     let load_of = |name: &str| -> Vec<Job> {
         let own = case.plan.jobs.iter().filter(|job| job.hosts.iter().any(|host| host == name));
-        let bare = |job: &Job| Job { hosts: vec![], targets: vec![], name: String::new(), ..job.clone() };
+        let bare = |job: &Job| Job {
+            hosts: vec![],
+            shift: 0.0,
+            targets: vec![],
+            name: String::new(),
+            ..job.clone()
+        };
         own.map(bare).collect()
     };
     let is_closed = case.plan.jobs.iter().all(|job| job.pacing == Pacing::Closed);
