@@ -17,21 +17,18 @@ fn a_file_is_mapped_by_reading_and_compared_with_an_earlier_map() {
     let story = Story::new();
     story.write("t.dat", content());
     let first =
-        story.assay(&["map", "t.dat", "--budget", "1s", "--json", "-o", "before.json"]).ends(DONE).json();
+        story.assay(&["map", "t.dat", "--budget", "4s", "--json", "-o", "before.json"]).ends(DONE).json();
     assert_eq!(first["schema"], "assay.map/1");
-    // A host that is busy does not read every cell within the budget, and one that was not read is not known.
-    let ends = |finding: &serde_json::Value| {
-        let ends = (finding["from_bytes"].as_u64()?, finding["to_bytes"].as_u64()?);
-        (finding["kind"] == "zeros").then_some(ends)
+    let is_zeros = |finding: &serde_json::Value| {
+        let ends = (finding["from_bytes"].as_u64(), finding["to_bytes"].as_u64());
+        finding["kind"] == "zeros" && ends == (Some(8 << 20), Some(16 << 20))
     };
-    let zeros: Vec<(u64, u64)> = first["findings"].as_array().unwrap().iter().filter_map(ends).collect();
-    let all = (zeros.first().map(|(from, _)| *from), zeros.last().map(|(_, to)| *to));
-    assert_eq!(all, (Some(8 << 20), Some(16 << 20)), "{}", first["findings"]);
+    assert!(first["findings"].as_array().unwrap().iter().any(is_zeros), "{}", first["findings"]);
     assert!(first["cells"].as_array().unwrap().iter().all(|cell| cell["failed"] == 0));
     story
-        .assay(&["map", "t.dat", "--budget", "1s", "--sequential", "--baseline", "before.json"])
+        .assay(&["map", "t.dat", "--budget", "4s", "--sequential", "--baseline", "before.json"])
         .ends(DONE)
-        .says(&["ZEROS: 8 MiB to", "Since the baseline", "MiB/s", "32 MiB"]);
+        .says(&["ZEROS: 8 MiB to 16 MiB", "Since the baseline", "MiB/s", "32 MiB"]);
     assert!(story.read("t.dat") == content(), "the file was changed");
     assert_eq!(story.files(), ["before.json", "t.dat"], "a map leaves nothing behind");
 }
