@@ -21,7 +21,7 @@ pub(crate) enum Pacer {
 }
 
 /// Which of those that share a rate a worker is. Their I/Os are staggered: the first of each is later by its part of
-/// the gap, as they would come in bursts otherwise, and be more than the rate by one each.
+/// the gap, as they would come in bursts otherwise, and be more than the rate by up to one each.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Turn {
     /// Among the workers of the job.
