@@ -1,11 +1,11 @@
 //! What is kept beside a run so that lists and pages need not read its events. A run writes it at its end; those of
 //! earlier versions of Assay and those that were killed lack it.
 
-use assay_analysis::{RunExtract, RunSummary, digest};
-use assay_record::{Event, RunDigest, RunHeader};
+use assay_analysis::{Collector, RunExtract, RunSummary, digest};
+use assay_record::{RunDigest, RunHeader};
 use assay_store::{Completed, PackedExtract, Reader, Store, StoreError};
 
-use crate::stored::{ReadError, collector_of, collector_stored, judged, summary_of_extract};
+use crate::stored::{ReadError, collector_stored, judged, summary_of_extract};
 
 /// Returns the runs that lack a digest or an extract and are not going on, the newest first.
 ///
@@ -36,11 +36,10 @@ pub fn complete(store: &Store, run: &str) -> Result<(), ReadError> {
     Ok(store.set_digest(run, &digest_of(&header, &summary)?)?)
 }
 
-/// Makes the digest and the extract of a run with these events, and keeps nothing. `None` where the array of the run
-/// cannot be read.
+/// Makes the digest and the extract of a run of which this was collected, and keeps nothing. `None` where the array of
+/// the run cannot be read.
 #[must_use]
-pub fn completed(header: &RunHeader, events: &[Event]) -> Option<Completed> {
-    let collector = collector_of(header, events);
+pub fn completed(header: &RunHeader, collector: &Collector) -> Option<Completed> {
     let extract = PackedExtract::of(RunExtract::VERSION, &collector.extract()).ok()?;
     Some(Completed { digest: digest_of(header, &collector.summary()).ok()?, extract })
 }

@@ -24,5 +24,5 @@ pub use complete::{complete, completed, incomplete};
 pub use known::{KnownTargets, TargetHistory};
 pub use short::{Baselines, InShort};
 pub use sides::{labelled, name_of, repetitions, with_distinct_names};
-pub use stored::{ReadError, Stored, judged, status, summary_of, summary_stored};
+pub use stored::{ReadError, Stored, collector_of, judged, status, summary_stored};
 pub use targets::{LastTest, TargetRuns, baseline_level, facts_of_changes};

@@ -106,13 +106,9 @@ impl Stored {
     }
 }
 
-/// Returns the summary of a run with these events.
+/// Returns what these events of a run say together.
 #[must_use]
-pub fn summary_of(header: &RunHeader, events: &[Event]) -> RunSummary {
-    collector_of(header, events).summary()
-}
-
-pub(crate) fn collector_of(header: &RunHeader, events: &[Event]) -> Collector {
+pub fn collector_of(header: &RunHeader, events: &[Event]) -> Collector {
     let mut collector = Collector::new(header);
     events.iter().for_each(|event| collector.add(event));
     collector

@@ -44,6 +44,14 @@ pub enum StoreError {
         /// Why.
         source: SqlError,
     },
+    /// What a run is added from could not be read to its end.
+    #[error("nothing was added to the store {path}: {source}")]
+    Source {
+        /// Of the store.
+        path: StoreAddress,
+        /// Why.
+        source: std::io::Error,
+    },
     /// The file has a trigger or a view that Assay did not make.
     #[error(
         "the store {path} has a {kind} {name:?} that Assay did not make and that could change or hide runs; choose \

@@ -13,7 +13,7 @@ use crate::store::Store;
 use crate::writer::{CHECKPOINT_PAGES, insert_event, insert_lines, insert_run, set_outcome};
 
 /// A run to be added whole.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct WholeRun<'r> {
     /// Its header.
     pub header: &'r RunHeader,
@@ -28,17 +28,27 @@ pub struct WholeRun<'r> {
 }
 
 /// The events of a run that comes from elsewhere.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub enum WholeEvents<'r> {
     /// As they are; a [`RunEvent::Started`] among them is passed over.
     Decoded(&'r [Event]),
     /// As they stand in a file: they are stored to the letter.
     Lines {
         /// JSON of each event after the first, which is made from the header.
-        after_first: &'r [String],
+        after_first: EventLines<'r>,
         /// That of the last event, if it is the end of the run.
         outcome: Option<Outcome>,
     },
+}
+
+/// Lines of JSON that are read while they are stored: those of a day together take hundreds of megabytes. An error
+/// among them leaves nothing stored.
+pub struct EventLines<'r>(pub &'r mut dyn Iterator<Item = std::io::Result<String>>);
+
+impl std::fmt::Debug for EventLines<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("EventLines")
+    }
 }
 
 /// What is kept beside a run so that lists and pages need not read its events.
@@ -62,7 +72,7 @@ pub enum Namesake {
 impl Store {
     /// Adds a run with all its events in one transaction: whenever this process is killed, the store has all of the run
     /// or nothing of it, and a run that is replaced until then.
-    pub fn add_run(&self, whole: &WholeRun<'_>, namesake: Namesake) -> Result<(), StoreError> {
+    pub fn add_run(&self, whole: WholeRun<'_>, namesake: Namesake) -> Result<(), StoreError> {
         self.importer()?.add(whole, namesake, None)
     }
 
@@ -87,7 +97,7 @@ impl Importer {
     /// Adds a run as [`Store::add_run`] does, with what is kept beside it where that is known.
     pub fn add(
         &self,
-        whole: &WholeRun<'_>,
+        whole: WholeRun<'_>,
         namesake: Namesake,
         completed: Option<&Completed>,
     ) -> Result<(), StoreError> {
@@ -113,6 +123,9 @@ impl Importer {
     }
 }
 
+/// Lines that are in memory at once.
+const LINES: usize = 256;
+
 /// Inserts all events but the first. Returns the number of all.
 fn insert_events(to: &OpenStore, id: i64, events: WholeEvents<'_>) -> Result<i64, StoreError> {
     let mut count = 1;
@@ -124,8 +137,16 @@ fn insert_events(to: &OpenStore, id: i64, events: WholeEvents<'_>) -> Result<i64
             }
         }
         WholeEvents::Lines { after_first, outcome } => {
-            insert_lines(to, (id, count), after_first)?;
-            count += i64::try_from(after_first.len()).unwrap_or(0);
+            loop {
+                let lines: Result<Vec<String>, _> = after_first.0.take(LINES).collect();
+                let lines =
+                    lines.map_err(|source| StoreError::Source { path: to.address.clone(), source })?;
+                insert_lines(to, (id, count), &lines)?;
+                count += i64::try_from(lines.len()).unwrap_or(0);
+                if lines.len() < LINES {
+                    break;
+                }
+            }
             outcome.map_or(Ok(()), |outcome| set_outcome(to, id, outcome))?;
         }
     }

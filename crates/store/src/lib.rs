@@ -65,7 +65,7 @@ pub use error::StoreError;
 pub use extract::PackedExtract;
 pub use find::FindError;
 pub use id::{is_run_id, new_run_id};
-pub use import::{Completed, Importer, Namesake, WholeEvents, WholeRun};
+pub use import::{Completed, EventLines, Importer, Namesake, WholeEvents, WholeRun};
 pub use key::target_key;
 pub use list::{ListedRun, RunFilter, RunOrder, RunPage, RunSlice, RunState};
 pub use postgres::{PostgresAddress, init_sql};

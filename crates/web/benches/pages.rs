@@ -26,7 +26,10 @@ fn main() {
     let requests = RequestRate { per_s: 1e9, at_once: 1e9 };
     let served = Served::with(Reach::Loopback, Limits { requests, ..Limits::default() });
     // With extracts of today, so that nothing is made in the background while pages are timed.
-    let extract = |header: &_, events: &_| assay_results::completed(header, events).unwrap().extract;
+    let extract = |header: &_, events: &_| {
+        let collector = assay_results::collector_of(header, events);
+        assay_results::completed(header, &collector).unwrap().extract
+    };
     many::fill(&served.store(), 0.0, extract);
     complete(&served);
     println!("{} runs; the first time, and medians of {ROUNDS}", many::runs());

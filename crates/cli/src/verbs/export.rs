@@ -15,7 +15,7 @@ use crate::output::render::{Page, Rendered as _};
 use crate::output::terminal::{note, say};
 use crate::output::{Kept, Output, OutputKind};
 use crate::words::plan::Choice;
-use crate::words::run_file::{is_export, read};
+use crate::words::run_file::{each_event, is_export};
 use crate::words::store::existing_store;
 
 pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
@@ -124,8 +124,9 @@ fn export_parquet(args: &ExportArgs) -> anyhow::Result<Exit> {
 fn run_named(args: &ExportArgs) -> anyhow::Result<(RunHeader, Vec<Event>)> {
     let path = Path::new(&args.run);
     if is_export(path) {
-        let exported = read(path)?;
-        return Ok((exported.header, exported.events));
+        let mut events = Vec::new();
+        let exported = each_event(path, |_, event| events.push(event))?;
+        return Ok((exported.header, events));
     }
     let store = existing_store(&args.store)?;
     let run = store.find(&args.run)?;
@@ -185,17 +186,19 @@ fn export_run(args: &ExportArgs, store: &Store, run: &str) -> anyhow::Result<Exi
     }
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{run}.assay")));
     let output = Output::check(&path, OutputKind::Export, Kept::of(&args.store, &[]), Some(run))?;
-    let events = store.load(run)?;
+    // The events of a day together take gigabytes of memory, their text hundreds of megabytes.
+    let (mut text, mut written) = (String::new(), Ok(()));
+    let count = store.each_event(run, |event| match serde_json::to_string(&event) {
+        Ok(line) => text.extend([&line, "\n"]),
+        Err(error) => written = Err(error),
+    })?;
+    written?;
     let cover = ExportCover {
-        events: Some(events.len()),
+        events: Some(count),
         lost: row.lost,
         ..ExportCover::of(run, row.label.as_deref(), row.note.as_deref())
     };
-    let mut text = serde_json::to_string(&cover)? + "\n";
-    for event in &events {
-        text.push_str(&serde_json::to_string(event)?);
-        text.push('\n');
-    }
+    text.insert_str(0, &(serde_json::to_string(&cover)? + "\n"));
     if output.is_stdout() {
         say(&text)?;
         return Ok(Exit::Done);

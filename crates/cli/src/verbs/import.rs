@@ -1,7 +1,8 @@
 //! `assay import`: runs from files of `assay export`, and results of other tools.
 //!
 //! All files are understood before anything is stored, by as many threads as there are CPUs. Of an exported run only
-//! what is kept beside it stays in memory; its events are read again when they are stored, to the letter.
+//! what is kept beside it is ever whole in memory; its events are read again when they are stored, to the letter.
+//! Results that do not say when they were measured are of the moment of the import, in the order of their files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, bail};
 use assay_interop::results::{self, ImportedResult, fio_log, table};
 use assay_record::{Event, Outcome, RunEvent, RunHeader};
-use assay_results::completed;
-use assay_store::{Completed, Importer, Namesake, Store, StoreError, WholeEvents, WholeRun};
+use assay_results::{collector_of, completed};
+use assay_store::{Completed, EventLines, Importer, Namesake, Store, StoreError, WholeEvents, WholeRun};
 
 use crate::args::ImportArgs;
 use crate::exit::Exit;
@@ -38,18 +39,20 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
     if args.published {
         return publish(args);
     }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now_ms = u64::try_from(now.as_millis()).context("the clock is far off")?;
     // All files are understood before anything is stored.
     let (mut all, mut others) = (Vec::new(), Vec::new());
     let (logs, files) = fio_logs(result_files(&args.files)?);
     for paths in logs {
-        match of_logs(&paths) {
+        match of_logs(&paths, now_ms) {
             Ok(import) => all.push(import),
             Err(error) if args.files.iter().any(|path| path.is_dir()) => others.push(format!("{error:#}")),
             Err(error) => return Err(error),
         }
     }
     let paths: Vec<&Path> = files.iter().map(|file| file.path.as_path()).collect();
-    for (file, import) in files.iter().zip(all_understood(&paths)) {
+    for (file, import) in files.iter().zip(all_understood(&paths, now_ms)) {
         match import {
             Ok(import) => all.push(import),
             // A folder has what it has.
@@ -168,13 +171,13 @@ struct Whole {
 /// Where its events are.
 enum WholesEvents {
     /// In a file.
-    File { path: PathBuf, checksum: u32, outcome: Option<Outcome> },
+    File { path: PathBuf, checksum: u32, count: usize, outcome: Option<Outcome> },
     /// Here.
     Made(Vec<Event>),
 }
 
 /// Reads all files, by as many threads as there are CPUs. Returns what each is, in order.
-fn all_understood(paths: &[&Path]) -> Vec<anyhow::Result<Import>> {
+fn all_understood(paths: &[&Path], now_ms: u64) -> Vec<anyhow::Result<Import>> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
     let read_some = || {
@@ -182,7 +185,7 @@ fn all_understood(paths: &[&Path]) -> Vec<anyhow::Result<Import>> {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(path) = paths.get(index) else { return read };
-            read.push((index, understood(path)));
+            read.push((index, understood(path, now_ms)));
         }
     };
     let mut all: Vec<(usize, anyhow::Result<Import>)> = std::thread::scope(|scope| {
@@ -199,7 +202,7 @@ fn all_understood(paths: &[&Path]) -> Vec<anyhow::Result<Import>> {
 }
 
 /// Reads a file of `assay export`, or results of another tool.
-fn understood(path: &Path) -> anyhow::Result<Import> {
+fn understood(path: &Path, now_ms: u64) -> anyhow::Result<Import> {
     if is_export(path) || !path.is_file() {
         return Whole::of_file(path).map(|run| Import::Run(Box::new(run)));
     }
@@ -212,48 +215,43 @@ fn understood(path: &Path) -> anyhow::Result<Import> {
              them); a table needs the titles system,test,MiB/s,IOPS,avg ms,max ms"
         );
     };
-    result_of(result)
+    result_of(result, now_ms)
 }
 
 /// The logs that fio wrote of a job.
-fn of_logs(paths: &[PathBuf]) -> anyhow::Result<Import> {
+fn of_logs(paths: &[PathBuf], now_ms: u64) -> anyhow::Result<Import> {
     let mut logs = Vec::new();
     for path in paths {
         let name = path.display().to_string();
         let text = assay_interop::decode(&name, &crate::words::foreign::bytes_of(path)?)?;
         logs.push((name, text));
     }
-    result_of(fio_log::import(&logs)?)
+    result_of(fio_log::import(&logs)?, now_ms)
 }
 
 /// Makes results a run with all that is kept beside it, which takes most of the time of an import: here, where other
 /// threads do the same.
-fn result_of(result: ImportedResult) -> anyhow::Result<Import> {
+fn result_of(result: ImportedResult, now_ms: u64) -> anyhow::Result<Import> {
     let notes = result.notes.clone();
-    Ok(Import::Result(Box::new(Whole::of_result(result)?), notes))
+    Ok(Import::Result(Box::new(Whole::of_result(result, now_ms)), notes))
 }
 
 impl Whole {
     /// Reads a file of `assay export`.
     fn of_file(path: &Path) -> anyhow::Result<Self> {
-        let (Exported { label, note, lost, header, events }, checksum) = run_file::read_with_checksum(path)?;
-        let completed = completed(&header, &events);
-        let outcome = events.last().and_then(|event| match event.what {
-            RunEvent::Ended(outcome) => Some(outcome),
-            _ => None,
-        });
-        let events = WholesEvents::File { path: path.to_owned(), checksum, outcome };
+        let (exported, collector) = run_file::collected(path)?;
+        let Exported { label, note, lost, header, count, outcome, checksum } = exported;
+        let completed = completed(&header, &collector);
+        let events = WholesEvents::File { path: path.to_owned(), checksum, count, outcome };
         Ok(Self { header, label, note, lost, events, completed })
     }
 
     /// Makes results of another tool a run that has no name yet.
-    fn of_result(result: ImportedResult) -> anyhow::Result<Self> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let now_ms = u64::try_from(now.as_millis()).context("the clock is far off")?;
+    fn of_result(result: ImportedResult, now_ms: u64) -> Self {
         let (header, events) = result.into_events(String::new(), env!("CARGO_PKG_VERSION"), now_ms);
-        let completed = completed(&header, &events);
+        let completed = completed(&header, &collector_of(&header, &events));
         let events = WholesEvents::Made(events);
-        Ok(Self { header, label: None, note: None, lost: None, events, completed })
+        Self { header, label: None, note: None, lost: None, events, completed }
     }
 
     /// Gives it a name that no run of the store has.
@@ -277,13 +275,12 @@ impl Whole {
     }
 
     fn add(&self, store: &Store, importer: &Importer) -> anyhow::Result<()> {
-        let lines;
-        let (events, count) = match &self.events {
-            WholesEvents::Made(events) => (WholeEvents::Decoded(events), events.len()),
-            WholesEvents::File { path, checksum, outcome } => {
-                lines = run_file::lines(path, *checksum)?;
-                let after_first = lines.get(1..).unwrap_or_default();
-                (WholeEvents::Lines { after_first, outcome: *outcome }, lines.len())
+        let mut lines;
+        let events = match &self.events {
+            WholesEvents::Made(events) => WholeEvents::Decoded(events),
+            WholesEvents::File { path, checksum, outcome, .. } => {
+                lines = run_file::lines(path, *checksum)?.skip(1);
+                WholeEvents::Lines { after_first: EventLines(&mut lines), outcome: *outcome }
             }
         };
         let whole = WholeRun {
@@ -293,40 +290,50 @@ impl Whole {
             lost: self.lost.as_deref(),
             events,
         };
-        let namesake = self.namesake(store, count);
-        Ok(importer.add(&whole, namesake, self.completed.as_ref())?)
+        Ok(importer.add(whole, self.namesake(store), self.completed.as_ref())?)
     }
 
-    /// A run of which the store lost the rest is replaced, if the file has more of it. `count` is that of its events.
-    fn namesake(&self, store: &Store, count: usize) -> Namesake {
-        let run = &self.header.run;
-        let Ok(row) = store.row(run) else { return Namesake::Keep };
+    /// A run of which the store lost the rest is replaced, if the file has more of it.
+    fn namesake(&self, store: &Store) -> Namesake {
+        let Ok(row) = store.row(&self.header.run) else { return Namesake::Keep };
         if row.status.is_some() || row.is_running {
             return Namesake::Keep;
         }
-        // A part that does not even read back is no reason to keep it.
-        let kept = store.load(run).unwrap_or_default();
-        let has_more = count > kept.len() && self.begins_with(&kept);
-        if has_more { Namesake::Replace } else { Namesake::Keep }
-    }
-
-    fn begins_with(&self, kept: &[Event]) -> bool {
-        self.compared(|events| events.starts_with(kept))
+        match self.kept(store) {
+            // A part that does not even read back is no reason to keep it.
+            Err(_) => Namesake::Replace,
+            Ok(Some(kept)) if kept < self.count() => Namesake::Replace,
+            Ok(_) => Namesake::Keep,
+        }
     }
 
     /// Whether the store refused the run because it has it, event by event.
     fn is_in(&self, store: &Store, refused: &anyhow::Error) -> bool {
         let exists = matches!(refused.downcast_ref(), Some(StoreError::RunExists { .. }));
-        let kept = || store.load(&self.header.run);
-        exists && kept().is_ok_and(|kept| self.compared(|events| events == kept))
+        exists && self.kept(store).is_ok_and(|kept| kept == Some(self.count()))
     }
 
-    /// Compares its events; false where they do not read back.
-    fn compared(&self, is_so: impl Fn(&[Event]) -> bool) -> bool {
+    /// Returns how many of its events the store has; `None` where it has others.
+    fn kept(&self, store: &Store) -> Result<Option<usize>, StoreError> {
+        let (mut own, mut is_same) = (self.events(), true);
+        let kept = store.each_event(&self.header.run, |event| is_same &= own.next() == Some(event))?;
+        Ok(is_same.then_some(kept))
+    }
+
+    fn count(&self) -> usize {
         match &self.events {
-            WholesEvents::Made(events) => is_so(events),
-            WholesEvents::File { path, .. } => {
-                run_file::read(path).is_ok_and(|exported| is_so(&exported.events))
+            WholesEvents::Made(events) => events.len(),
+            WholesEvents::File { count, .. } => *count,
+        }
+    }
+
+    /// Returns its events, until one of a file does not read back.
+    fn events(&self) -> Box<dyn Iterator<Item = Event> + '_> {
+        match &self.events {
+            WholesEvents::Made(events) => Box::new(events.iter().cloned()),
+            WholesEvents::File { path, checksum, .. } => {
+                let lines = run_file::lines(path, *checksum).into_iter().flatten();
+                Box::new(lines.map_while(|line| serde_json::from_str(&line.ok()?).ok()))
             }
         }
     }

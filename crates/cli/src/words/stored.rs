@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_results::{read_held, summary_of};
+use assay_results::read_held;
 use assay_store::Store;
 
 use crate::args::StoreArgs;
@@ -24,10 +24,9 @@ pub(crate) fn named(store: &StoreArgs, name: &str) -> anyhow::Result<Stored> {
 
 /// Reads a file of `assay export`.
 pub(crate) fn of_file(path: &Path) -> anyhow::Result<Stored> {
-    let exported = run_file::read(path)?;
-    let summary = summary_of(&exported.header, &exported.events);
-    let (findings, judgement) = judged(&exported.header, &summary)?;
-    let run_file::Exported { label, note, lost, header, .. } = exported;
+    let (run_file::Exported { label, note, lost, header, .. }, collector) = run_file::collected(path)?;
+    let summary = collector.summary();
+    let (findings, judgement) = judged(&header, &summary)?;
     Ok(said(Stored { label, note, lost, header, summary, findings, judgement, baseline: None, last: None }))
 }
 

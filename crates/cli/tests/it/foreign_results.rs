@@ -161,6 +161,27 @@ fn texts_of_tools_are_imported_and_shown_over_time() {
     story.assay(&["show", "last", "--series", "100ms"]).ends(BAD_INPUT);
 }
 
+/// Files are read by several threads, of which each may be first.
+#[test]
+fn results_without_a_date_are_in_the_order_of_their_files() {
+    let story = Story::new();
+    let names: Vec<String> = (10..40).map(|number| format!("{number}.txt")).collect();
+    for name in &names {
+        let bytes = u64::from(name.as_bytes()[1]) << 20;
+        let noise = "noise\n".repeat(usize::from(name.as_bytes()[1] % 3) * 2000);
+        let records = "1+0 records in\n1+0 records out\n";
+        story.write(name, format!("{noise}{records}{bytes} bytes (1 MB) copied, 0.5 s, 2.1 MB/s\n"));
+    }
+    let arguments = std::iter::once("import").chain(names.iter().map(String::as_str));
+    let imported = story.assay(&arguments.collect::<Vec<_>>()).ends(DONE).err;
+    let ids = imported.lines().filter_map(|line| line.strip_prefix("imported run ")?.split(' ').next());
+    let ids: Vec<&str> = ids.collect();
+    assert_eq!(ids.len(), names.len(), "{imported}");
+    let listed = story.assay(&["runs", "--format", "csv", "--limit", "40"]).ends(DONE).out;
+    let listed: Vec<&str> = listed.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+    assert!(listed.iter().rev().eq(&ids), "{ids:?}: {listed:?}");
+}
+
 #[test]
 fn a_table_becomes_a_file_of_published_measurements() {
     let story = Story::new();

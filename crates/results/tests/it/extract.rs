@@ -6,7 +6,7 @@ use std::path::Path;
 use assay_analysis::{Collector, RunExtract};
 use assay_record::RunHeader;
 use assay_results::{
-    Stored, complete, incomplete, read_extract_held, repetitions, summary_of, summary_stored,
+    Stored, collector_of, complete, incomplete, read_extract_held, repetitions, summary_stored,
 };
 use assay_store::Store;
 use assay_testkit::synthetic;
@@ -37,7 +37,7 @@ fn stored(store: &Store) -> RunHeader {
 /// Reads a run three ways: from its events, as it is stored, and from the extract that is kept now.
 fn check(store: &Store, run: &str) {
     let header = store.header(run).unwrap();
-    let from_events = format!("{:?}", summary_of(&header, &store.load(run).unwrap()));
+    let from_events = format!("{:?}", collector_of(&header, &store.load(run).unwrap()).summary());
     let stored = format!("{:?}", summary_stored(store, run, &header).unwrap());
     assert!(from_events == stored, "{run}: as it is stored");
     complete(store, run).unwrap();

@@ -208,7 +208,7 @@ impl Story<'_> {
             let (header, label) = (header(events), Some("l"));
             let events = WholeEvents::Decoded(events);
             let whole = WholeRun { header, label, note: None, lost: None, events };
-            self.direct.add_run(&whole, Namesake::Replace).unwrap();
+            self.direct.add_run(whole, Namesake::Replace).unwrap();
         }
         assert!(self.direct.load(&self.run).unwrap() == events, "{says}: it is never stored");
         1

@@ -3,7 +3,7 @@
 use assay_record::{
     Event, FigureDigest, FindingDigest, Outcome, RunDigest, RunEvent, RunHeader, Severity, TestDigest,
 };
-use assay_store::{Completed, Namesake, PackedExtract, Store, WholeEvents, WholeRun};
+use assay_store::{Completed, EventLines, Namesake, PackedExtract, Store, WholeEvents, WholeRun};
 use assay_testkit::synthetic;
 
 /// `ASSAY_BENCH_RUNS`, 10,000 where it is not set.
@@ -38,10 +38,11 @@ pub(crate) fn fill(
         let label = format!("week {}", number * 50 / runs);
         let lines = [&events[1], events.last().unwrap()].map(|event| serde_json::to_string(event).unwrap());
         assert!(matches!(events.last().unwrap().what, RunEvent::Ended(Outcome::Done)));
-        let events = WholeEvents::Lines { after_first: &lines, outcome: Some(Outcome::Done) };
+        let mut lines = lines.into_iter().map(Ok);
+        let events = WholeEvents::Lines { after_first: EventLines(&mut lines), outcome: Some(Outcome::Done) };
         let whole = WholeRun { header: &header, label: Some(&label), note: None, lost: None, events };
         let completed = Completed { digest: digest(&header, number), extract: extract.clone() };
-        importer.add(&whole, Namesake::Keep, Some(&completed)).unwrap();
+        importer.add(whole, Namesake::Keep, Some(&completed)).unwrap();
         if let Some(raw) = &raw
             && events_mib > 0.0
         {

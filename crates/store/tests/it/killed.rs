@@ -91,7 +91,7 @@ fn child_that_imports_until_it_is_killed() {
         println!("importing {number}");
         let events = WholeEvents::Decoded(&events);
         let whole = WholeRun { header: &header, label: Some("l"), note: None, lost: None, events };
-        store.add_run(&whole, Namesake::Replace).unwrap();
+        store.add_run(whole, Namesake::Replace).unwrap();
     }
 }
 
