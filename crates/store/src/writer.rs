@@ -12,9 +12,9 @@ use crate::row;
 use crate::server::{Live, OpenStore, open_by_name, open_to_write};
 use crate::sql::{Kind, SqlError, Value, values};
 
-/// Pages (of 8 KiB) after which SQLite moves the log into the file while a step still runs: 128 MiB, an hour of
+/// Pages (of 16 KiB) after which SQLite moves the log into the file while a step still runs: 128 MiB, an hour of
 /// intervals or more. Sooner would put flushes into measured windows.
-pub(crate) const CHECKPOINT_PAGES: i64 = 16_384;
+pub(crate) const CHECKPOINT_PAGES: i64 = 8_192;
 
 /// What the connection of a run keeps of the file, KiB: it only appends, and reads no page again. With the 24 MiB of a
 /// reader, a run grows for hours.

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::{Begun, begin, header, message, write};
 
 /// Bytes of a page of SQLite.
-const PAGE: usize = 8192;
+const PAGE: usize = 16_384;
 
 /// A story of what a run without a latch looked like: an append failed, the next ones did not, and the run was `done`.
 #[test]
@@ -119,8 +119,8 @@ fn a_torn_page_is_an_error_and_never_another_result() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.sqlite");
     // So many that most pages are of events, and not of the index of the search, which no result is read from.
-    let names = ["aaaa", "bbbb", "cccc", "dddd", "eeee", "ffff", "gggg", "hhhh"]
-        .map(|letters| format!("261121-{letters}"));
+    let letters = "abcdefghijkmnpqrst".chars().map(|letter| letter.to_string().repeat(4));
+    let names: Vec<String> = letters.map(|letters| format!("261121-{letters}")).collect();
     let written: Vec<Vec<Event>> = {
         let store = Store::open(&path).unwrap();
         names.iter().map(|name| write(&store, &header(name), None)).collect()
