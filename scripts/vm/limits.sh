@@ -34,7 +34,8 @@ in_group "cgroup: io.max by bytes" 0 "io.max" "io.max $number rbps=500000" assay
 in_group "cgroup: cpu.max" 0 "cpu.max\|throttled\|CPU" "cpu.max 20000 100000" assay run /tmp/read.toml "$A"
 in_group "cgroup: memory.max of 24 MiB" "0 1 2" "" "memory.max 25165824,memory.swap.max 0" assay run /tmp/read.toml "$A"
 in_group "cgroup: memory.max of 24 MiB, many I/Os" "1 2 137" "memory" "memory.max 25165824,memory.swap.max 0" assay run /tmp/read.toml "$A" --set outstanding=256 --set size=1MiB
-in_group "cgroup: memory.max of 4 MiB" "1 2 137" "" "memory.max 4194304,memory.swap.max 0" assay run /tmp/read.toml "$A"
+# Without a limit the run takes 8 MB at its peak, and a part of that can be taken back: with 4 MiB it ends either way.
+in_group "cgroup: memory.max of 2 MiB" "1 2 137" "" "memory.max 2097152,memory.swap.max 0" assay run /tmp/read.toml "$A"
 in_group "cgroup: pids.max of 3" 1 "cannot start a thread" "pids.max 3" assay run /tmp/read.toml "$A"
 in_group "cgroup: diagnose below io.max" 0 "io.max" "io.max $number riops=200" assay diagnose "$A" --budget 15s --read-only
 in_group "cgroup: diagnose below cpu.max" 0 "CPU\|cpu" "cpu.max 15000 100000" assay diagnose "$A" --budget 15s --read-only
