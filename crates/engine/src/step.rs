@@ -285,8 +285,9 @@ fn worker_setup<'s>(seat: &'s Seat<'_>) -> WorkerSetup<'s> {
     let stop = job.stop.unwrap_or(step.stop);
     let pass_bytes = pass_bytes(job, seat.context.semantics, seat.worker, &target.spans[own.clone()]);
     let passes = stop.spans.map_or(u64::MAX, |times| u64::from(times).saturating_mul(pass_bytes));
-    // Its own end is counted from its own start.
-    let run_ns = job.stop.map_or(step.stop.time.0, |own| job.start_delay.0.saturating_add(own.time.0));
+    // Its own end is counted from its own start, which may lie in the warm-up.
+    let begins_ns = job.start_delay.0.saturating_sub(step.warmup.0);
+    let run_ns = job.stop.map_or(step.stop.time.0, |own| begins_ns.saturating_add(own.time.0));
     WorkerSetup {
         control: seat.control,
         pulse: seat.pulse,

@@ -86,10 +86,12 @@ impl Tally {
         (SPARE_INTERVALS as u64 + 2) * accesses as u64 * distributions * Latency::BYTES
     }
 
-    /// Starts counting: times are measured from `zero_ns`.
-    pub(crate) fn begin(&mut self, zero_ns: u64) {
+    /// Starts counting at `first_ns`: times are measured from `zero_ns`, and intervals end with its seconds.
+    pub(crate) fn begin(&mut self, zero_ns: u64, first_ns: u64) {
+        let waited_ns = first_ns.saturating_sub(zero_ns);
         self.zero_ns = zero_ns;
-        self.next_cut_ns = zero_ns + INTERVAL_NS;
+        self.current.start_ns = waited_ns;
+        self.next_cut_ns = zero_ns + (waited_ns / INTERVAL_NS + 1) * INTERVAL_NS;
     }
 
     pub(crate) fn next_cut_ns(&self) -> u64 {
@@ -231,7 +233,7 @@ mod tests {
     #[test]
     fn nothing_is_lost_when_the_coordinator_is_behind() {
         let (mut tally, mut drain) = Tally::new(StepId { test: 0, step: 0 }, 0, 1, false);
-        tally.begin(1_000);
+        tally.begin(1_000, 1_000);
         let draw = Draw { access: 0, kind: OpKind::Read, size_bytes: 512, offset_bytes: 0 };
         let flight = Flight::new(&draw, 0, 0, Counting::On, Role::Request);
         let mut sum = None;
@@ -253,7 +255,7 @@ mod tests {
     #[test]
     fn operations_with_equal_latency_count_like_any_others() {
         let (mut tally, _drain) = Tally::new(StepId { test: 0, step: 0 }, 0, 2, true);
-        tally.begin(0);
+        tally.begin(0, 0);
         let mut expected = [OpStats::with_response(), OpStats::with_response(), OpStats::with_response()];
         let kinds = [(0, OpKind::Read), (0, OpKind::Write), (1, OpKind::Read)];
         for number in 0..1_000_u64 {

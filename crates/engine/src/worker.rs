@@ -298,9 +298,9 @@ impl<'s, T: Target> Worker<'s, T> {
     }
 
     fn measure(&mut self, zero_ns: u64) -> Result<(), TargetLost> {
-        self.tally.begin(zero_ns);
         // The window of a job with a start delay begins with the job.
         let first_ns = zero_ns.max(self.phase.begins_ns);
+        self.tally.begin(zero_ns, first_ns);
         (self.window.first_ns, self.window.last_ns) = (first_ns, first_ns);
         self.budget = match self.counts_warm_up() {
             // fio counts bytes through its ramp, and I/Os anew behind it.

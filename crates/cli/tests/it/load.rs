@@ -41,6 +41,26 @@ fn a_stop_by_operations_or_bytes_is_exact() {
     assert_eq!(count(&test, "/total/ops"), 1, "two of three workers have nothing to do");
 }
 
+/// A rate is over the time in which the jobs were at work together, and a warm-up prolongs none of them.
+#[test]
+fn jobs_in_turns_have_the_rate_of_their_whole_time() {
+    let jobs = |delay: &str, warmup: &str| {
+        format!(
+            "run = \"1s\"\nwarmup = \"{warmup}\"\n\
+             [[test.job]]\nname = \"first\"\nrun = \"1s\"\npace = {{ rate = \"100/s\" }}\n{MIX}\n\
+             [[test.job]]\nname = \"second\"\nrun = \"1s\"\npace = {{ rate = \"100/s\" }}\nstart_delay = \"{delay}\"\n{MIX}"
+        )
+    };
+    let test = measured(&jobs("1s", "0s"), &[]);
+    let (ops, iops) = (count(&test, "/total/ops"), number(&test, "/total/iops"));
+    assert!((190..=202).contains(&ops) && iops < 120.0, "{ops} I/Os, {iops} a second: {test:#}");
+    let of_seconds = test["series"].as_array().unwrap().iter().map(|point| number(point, "/iops"));
+    assert!(of_seconds.fold(0.0, f64::max) < 130.0, "{test:#}");
+    let test = measured(&jobs("500ms", "1s"), &[]);
+    let second = count(&test, "/jobs/1/total/ops");
+    assert!((90..=102).contains(&second), "{second} I/Os in its own second: {test:#}");
+}
+
 #[test]
 fn iometer_stops_by_operations_exactly_too_and_drains_every_500() {
     let story = Story::new();
