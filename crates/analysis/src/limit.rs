@@ -23,6 +23,7 @@ use crate::figures::{capitalised, time, whole};
 use crate::network::step_ceiling;
 use crate::rules::{
     Fired, Run, StepCase, busy_host, flush_wait, no_cpu_left, shortened, slow_turns, stalled, step_name,
+    taken_cpus,
 };
 use crate::summary::{RunSummary, StepSummary};
 use crate::verdict::RunVerdict;
@@ -42,6 +43,10 @@ const RATE_KEPT: f64 = 0.99;
 const CACHE_ANSWERS: f64 = 0.3;
 /// Below this share of the queue depth asked for, the pauses of the load count more than the target.
 const QUEUE_KEPT: f64 = 0.85;
+/// Below this share, they count more than whatever else disturbs.
+const IDLE: f64 = 0.5;
+/// From this share of the CPU time on, what the hypervisor gave away is said.
+const STEAL_SAID: f64 = 0.01;
 /// From this share of the workers' time on, flushes count more than the I/Os between them.
 const FLUSHES: f64 = 0.5;
 /// Rates that differ by no more than this are the same.
@@ -230,6 +235,7 @@ fn of_step(case: StepCase<'_>, all: &[StepCase<'_>]) -> Option<StepLimit> {
         // A full link carries no more, however busy the CPUs are.
         link(case),
         flushes(case),
+        pauses(case).filter(|_| case.step.outstanding_effective < case.step.outstanding_asked as f64 * IDLE),
         host(case).filter(|_| is_short_wait(case)),
         slow_tester(case),
         flush(case, &members),
@@ -270,9 +276,14 @@ fn rate(case: StepCase<'_>) -> Option<Suspect> {
         }
         due += job.due?;
     }
-    let (done, iops) = (case.step.total.ops as f64, case.step.total.iops);
-    (due > 0 && done >= due as f64 * RATE_KEPT).then_some(())?;
-    let evidence = format!("{} IOPS are offered, and the target keeps up", whole(iops * due as f64 / done));
+    let total = &case.step.total;
+    let (done, iops) = (total.ops as f64, total.iops);
+    (due > 0 && done + total.errors as f64 >= due as f64 * RATE_KEPT).then_some(())?;
+    let offered = whole(iops * due as f64 / done);
+    let evidence = match total.errors {
+        0 => format!("{offered} IOPS are offered, and the target keeps up"),
+        errors => format!("{offered} IOPS are offered, and {errors} I/Os failed"),
+    };
     Suspect::shown(LimitKind::Rate, "the rate of the plan", evidence)
 }
 
@@ -303,10 +314,16 @@ fn numbers(fired: &Fired) -> Option<[f64; 2]> {
 }
 
 fn host(case: StepCase<'_>) -> Option<Suspect> {
-    busy_host(case)?;
-    let busy = case.step.cpu.used?.host_busy * 100.0;
-    let evidence = format!("the CPUs of this host were {busy:.0} % busy");
-    Suspect::shown(LimitKind::Host, "CPU time that other programs take", evidence)
+    let [busy, steal] = taken_cpus(case)?;
+    let stolen = format!(", and the hypervisor gave {:.0} % to other guests", steal * 100.0);
+    let stolen = if steal < STEAL_SAID { "" } else { &stolen };
+    let evidence = format!("the CPUs of this host were {:.0} % busy{stolen}", busy * 100.0);
+    let limit = if busy_host(case).is_some() {
+        "CPU time that other programs take"
+    } else {
+        "CPU time that others take"
+    };
+    Suspect::shown(LimitKind::Host, limit, evidence)
 }
 
 /// Whether the I/Os of a step are so short that waiting for a CPU explains them.
@@ -466,6 +483,16 @@ fn size_of(step: &StepSummary) -> Bytes {
     Bytes((step.total.bytes / step.total.ops.max(1)).next_multiple_of(512))
 }
 
+/// I/Os in the queues of these devices, by the kernel's count of all programs, mean; `None` where it has none of one.
+fn queued(members: &[&MemberFacts], case: StepCase<'_>) -> Option<f64> {
+    let names: BTreeSet<&str> =
+        members.iter().map(|m| m.device.as_ref().map(|d| d.name.as_str())).collect::<Option<_>>()?;
+    let disks = &case.step.host.disks;
+    let of =
+        |name: &&str| disks.iter().find(|disk| disk.device == **name)?.queue_mean.filter(|mean| *mean > 0.0);
+    names.iter().map(of).sum()
+}
+
 /// What is behind the queue when nothing before it is full.
 fn left_over(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
     let (kept, asked) = (case.step.outstanding_effective, case.step.outstanding_asked);
@@ -491,7 +518,13 @@ fn left_over(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
         let fuller = case.step.read.mb_per_s.max(case.step.write.mb_per_s);
         format!(" and the link was {:.0} % full", fuller / ceiling * 100.0)
     });
-    let evidence = format!("{kept:.1} of {asked} I/Os {place}{tester}{link}");
+    let counted = match queued(members, case) {
+        Some(queued) if kind == LimitKind::Device && queued < kept * QUEUE_KEPT => {
+            format!(", {queued:.1} of them in its queue by the kernel's count,")
+        }
+        _ => String::new(),
+    };
+    let evidence = format!("{kept:.1} of {asked} I/Os {place}{counted}{tester}{link}");
     Some(Suspect { kind, limit, evidence, certainty: Certainty::ByElimination })
 }
 

@@ -64,13 +64,15 @@ pub(crate) fn null_ceilings(
     known
 }
 
-/// The load of a step without its targets and its pace, for a tenth of a second.
+/// The load of a step without its targets, its pace, its pauses and the ends of its jobs, for a tenth of a second.
 fn bare(step: &Step) -> Step {
     let mut step = step.clone();
     for job in &mut step.jobs {
         job.targets = Vec::new();
         job.pacing = Pacing::Closed;
         job.reconnect_every = None;
+        (job.start_delay, job.stop) = (Nanos(0), None);
+        job.mix.iter_mut().for_each(|access| access.delay = Nanos(0));
         job.name = String::new();
     }
     step.swept = Vec::new();

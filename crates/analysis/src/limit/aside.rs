@@ -6,7 +6,7 @@ use assay_record::{PathEnd, StepId};
 use super::{LimitKind, StepLimit};
 use crate::figures::whole;
 use crate::rules::{Run, disturbed_steps, findings, is_disturbance, step_name};
-use crate::summary::StepSummary;
+use crate::summary::{RunSummary, StepSummary};
 
 /// Most disturbances that the sentence names.
 const NAMED_MAX: usize = 2;
@@ -43,7 +43,7 @@ pub(super) fn aside(run: Run<'_>, limits: &[StepLimit]) -> Aside {
     let grave = found.iter().filter(|finding| is_disturbance(finding) && !is_said(&finding.rule));
     let words = |rule: &str| WORDS.iter().find(|(known, _)| *known == rule).map(|(_, words)| *words);
     let named: Vec<&str> = grave.filter_map(|finding| words(&finding.rule)).take(NAMED_MAX).collect();
-    let mut sentences: Vec<String> = paths_down(run).into_iter().collect();
+    let mut sentences = paths_down(run);
     if !named.is_empty() {
         sentences.push(format!("Disturbed by {}.", named.join(" and by ")));
     }
@@ -61,39 +61,62 @@ fn says_itself(kind: LimitKind, rule: &str) -> bool {
 }
 
 /// Paths that were down in a test: its rate is that of the others.
-fn paths_down(run: Run<'_>) -> Option<String> {
-    let steps = &run.summary.steps;
-    let has_failed = |step: &&StepSummary| down(step).next().is_some();
-    let hit: Vec<&StepSummary> = steps.iter().filter(has_failed).collect();
-    // A path that never logged in has no numbers in any step.
-    let never = run.storage().flat_map(|member| member.paths()).find(|path| !path.is_up);
+fn paths_down(run: Run<'_>) -> Vec<String> {
     let rest = "the rates are those of the paths that were left";
-    if let Some(path) = never {
-        return Some(format!("The path to {} was down from the start: {rest}.", path.portal));
-    }
+    let never = never_up(run).map(|portal| format!("The path to {portal} was down from the start: {rest}."));
+    let later = went_down(run.summary).map(|says| format!("{says}: {rest}."));
+    never.into_iter().chain(later).collect()
+}
+
+/// A path that was down before the run and in each test that measured its target, and so completed nothing.
+fn never_up<'r>(run: Run<'r>) -> Option<&'r str> {
+    let of_target = |address: &str| {
+        let steps = run.summary.steps.iter().flat_map(|step| &step.paths);
+        steps.filter(|path| path.member == address).collect::<Vec<_>>()
+    };
+    run.header.targets.iter().find_map(|target| {
+        let measured = of_target(&target.address);
+        let is_down = |portal: &str| {
+            let mut ends = measured.iter().filter(|path| path.portal == portal);
+            ends.all(|path| path.ops() == 0 && !path.is_up)
+        };
+        let paths = target.member.paths().iter().filter(|path| !path.is_up && !measured.is_empty());
+        paths.map(|path| path.portal.as_str()).find(|portal| is_down(portal))
+    })
+}
+
+fn went_down(summary: &RunSummary) -> Option<String> {
+    let hit: Vec<&StepSummary> = summary.steps.iter().filter(|step| down(step).next().is_some()).collect();
     let worst = hit.iter().min_by(|a, b| share(a).total_cmp(&share(b)))?;
     let path = down(worst).next()?;
     let of = match hit.len() {
         1 => step_name(worst),
-        more => format!("{more} of {} tests", steps.len()),
+        more => format!("{more} of {} tests", summary.steps.len()),
     };
     let ended = if path.is_up { "" } else { ", and was down at the end" };
+    let (share, worst) = (whole(share(worst) * 100.0), step_name(worst));
     Some(format!(
-        "The path to {} went down in {of} (it completed {} % of the I/Os of {}{ended}): {rest}.",
-        path.portal,
-        whole(share(worst) * 100.0),
-        step_name(worst)
+        "The path to {} went down in {of} (it completed {share} % of the I/Os of {worst}{ended})",
+        path.portal
     ))
 }
 
-/// The paths of a step that went down, or were down at its end, where there is another one.
+/// The paths of a step that carried I/O and went down, or were down at its end, where their target has another one.
 fn down(step: &StepSummary) -> impl Iterator<Item = &PathEnd> {
-    let is_alone = step.paths.len() < 2;
-    step.paths.iter().filter(move |path| !is_alone && (path.failures > 0 || !path.is_up))
+    let is_alone = |path: &PathEnd| step.paths.iter().filter(|other| is_beside(path, other)).count() < 2;
+    step.paths.iter().filter(move |path| (path.failures > 0 || !path.is_up) && !is_alone(path))
 }
 
-/// Share of a step's I/Os that its first path that went down completed.
+/// Whether two paths lead to one target, for one job.
+fn is_beside(path: &PathEnd, other: &PathEnd) -> bool {
+    (path.job, &path.member) == (other.job, &other.member)
+}
+
+/// Share that the portal of a step's first path that went down completed, of the I/Os that might have gone there.
 fn share(step: &StepSummary) -> f64 {
-    let all: u64 = step.paths.iter().map(PathEnd::ops).sum();
-    down(step).next().map_or(1.0, |path| path.ops() as f64 / all.max(1) as f64)
+    let Some(first) = down(step).next() else { return 1.0 };
+    let of_portal = || step.paths.iter().filter(|path| path.portal == first.portal);
+    let might = step.paths.iter().filter(|path| of_portal().any(|end| is_beside(path, end)));
+    let (own, all): (u64, u64) = (of_portal().map(PathEnd::ops).sum(), might.map(PathEnd::ops).sum());
+    own as f64 / all.max(1) as f64
 }

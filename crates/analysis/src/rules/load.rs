@@ -285,7 +285,8 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
     }
     let shares = own_pace(case).filter_map(|(plan, job)| {
         let due = job.due.filter(|due| *due > 0)?;
-        Some((job.total.ops as f64 / due as f64, due, plan, job))
+        // What failed was issued in time: that it failed is another finding.
+        Some(((job.total.ops + job.total.errors) as f64 / due as f64, due, plan, job))
     });
     let (share, due, plan, job) = shares.min_by(|a, b| a.0.total_cmp(&b.0))?;
     if share >= ACHIEVED_MIN {
@@ -293,7 +294,7 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
     }
     let done = format!(
         "{:.1} % of the {due} I/Os that were due in the window were completed ({:.0} per second)",
-        share * 100.0,
+        job.total.ops as f64 / due as f64 * 100.0,
         job.total.iops
     );
     let mut evidence =

@@ -333,12 +333,55 @@ fn paths_that_were_down_and_disturbances_belong_to_the_sentence() {
     // A limit that a number shows is probable at most where the host was busy; what was busy is certain.
     let busy = |summary: &mut RunSummary| {
         let used = summary.steps[0].cpu.used.as_mut().unwrap();
-        (used.steal, used.host_busy) = (0.5, 0.6);
+        (used.steal, used.host_busy) = (0.2, 0.6);
     };
     let flushed = changed("outstanding = 1", |_, s| busy(s));
     assert!(flushed.says.contains(" probably limits this test ("), "{}", flushed.says);
     assert!(flushed.says.ends_with("Disturbed by CPU time that the hypervisor took."), "{}", flushed.says);
     assert_eq!(flushed.verdict().says, flushed.says);
+    // No CPU was left, whoever had it.
+    let taken = changed("outstanding = 16", |_, s| {
+        let used = s.steps[0].cpu.used.as_mut().unwrap();
+        (used.steal, used.host_busy) = (0.27, 0.73);
+    });
+    assert_eq!(taken.steps[0].kind, LimitKind::Host, "{}", taken.says);
+    assert!(taken.says.contains("73 % busy, and the hypervisor gave 27 % to other guests"), "{}", taken.says);
+}
+
+/// Two LUNs with one path each have no other path, and a portal that nothing measured took no I/O from anybody.
+#[test]
+fn a_path_is_missed_by_the_tests_of_its_own_target() {
+    let path = |member: &str, portal: &str, failures: u64, reads: u64| assay_record::PathEnd {
+        member: member.to_owned(),
+        portal: portal.to_owned(),
+        is_up: true,
+        failures,
+        reads,
+        ..assay_record::PathEnd::default()
+    };
+    let says = |paths: &[assay_record::PathEnd]| {
+        changed("outstanding = 16", |_, s| s.steps[0].paths = paths.to_vec()).says
+    };
+    let alone = says(&[path("a", "10.0.0.1", 0, 500), path("b", "10.0.1.1", 1, 400)]);
+    assert!(!alone.contains("paths that were left"), "{alone}");
+    let both = ["a", "b"].map(|lun| [path(lun, "10.0.0.1", 0, 300), path(lun, "10.0.1.1", 1, 100)]).concat();
+    let both = says(&both);
+    assert!(both.contains("it completed 25 % of the I/Os of t"), "both LUNs' I/Os of that portal: {both}");
+    let down = |measured: &[assay_record::PathEnd]| {
+        let with = |h: &mut RunHeader, s: &mut RunSummary| {
+            let mut paths = vec![crate::network::path(1, 1500), crate::network::path(2, 1500)];
+            (paths[0].is_up, paths[1].is_up) = (false, true);
+            (paths[0].portal, paths[1].portal) = ("10.0.0.1".to_owned(), "10.0.1.1".to_owned());
+            member(h).lun = Some(Box::new(assay_record::LunFacts { paths, ..Default::default() }));
+            s.steps[0].paths = measured.to_vec();
+            s.steps[0].paths.iter_mut().for_each(|path| path.member.clone_from(&h.targets[0].address));
+        };
+        changed("outstanding = 16", with).says
+    };
+    assert!(down(&[path("", "10.0.1.1", 0, 300)]).contains("The path to 10.0.0.1 was down from the start"));
+    assert!(!down(&[]).contains("down from the start"), "no test measured that target");
+    let came = down(&[path("", "10.0.0.1", 0, 150), path("", "10.0.1.1", 0, 150)]);
+    assert!(!came.contains("down from the start"), "it carried half of the I/Os: {came}");
 }
 
 /// A limit on a device, as `assay check` reads it from a control group.

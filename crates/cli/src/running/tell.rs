@@ -79,7 +79,13 @@ pub(crate) fn before(store: &Store, done: &Done) -> Option<Held> {
     let summary = done.collector.summary();
     let (findings, judgement) = judged(&done.header, &summary).ok()?;
     let reading = ResultSet::of_run(&done.header, &summary, &findings, judgement.as_ref());
-    assay_results::against_earlier(store, &done.header, reading).unwrap_or_else(|error| {
+    let read = |store: &Store| assay_results::against_earlier(store, &done.header, reading.clone());
+    // A server that was restarted during the run has ended this connection.
+    let anew = |error| match Store::open(store.address().clone()) {
+        Ok(store) => read(&store),
+        Err(_) => Err(error),
+    };
+    read(store).or_else(anew).unwrap_or_else(|error| {
         note!("warning: an earlier run cannot be read: {}", crate::message(&error.into()));
         None
     })

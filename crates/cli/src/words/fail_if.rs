@@ -51,8 +51,20 @@ pub(crate) fn check(conditions: &[FailIf], plan: &Plan) -> anyhow::Result<()> {
 pub(crate) fn judged(conditions: &[FailIf], done: &Done, before: Option<&Held>) -> Exit {
     let limited = judged_by_limits(conditions, &done.header.plan, &done.collector.summary());
     let baseline = before.filter(|held| held.origin == Origin::Baseline);
-    let changed = baseline.map_or(Exit::Done, |held| judged_by_gates(&changes(conditions), &held.comparison));
+    let gates = changes(conditions);
+    let changed = match baseline {
+        Some(held) => judged_by_gates(&gates, &held.comparison),
+        None => without_baseline(&gates),
+    };
     limited.or_worse(changed)
+}
+
+/// The baseline that was there before the run could not be read after it: what was asked is not known to be kept.
+fn without_baseline(gates: &[Gate]) -> Exit {
+    for gate in gates {
+        note!("{}", wrapped(&format!("{UNDECIDED} {gate}: the baseline cannot be read any more")));
+    }
+    if gates.is_empty() { Exit::Done } else { Exit::Undecided }
 }
 
 /// Reports every limit of the command line and of the plan that a run does not keep, and returns the exit code.

@@ -39,7 +39,8 @@ impl Claim {
         if let Some(by) = bus.follower(run).await {
             return Err(followed(by));
         }
-        may_follow()?;
+        // A store on a server has a runtime of its own, which is started in none.
+        tokio::task::block_in_place(may_follow)?;
         // Before the claim, so that one who attaches now gets its answer.
         let holding = tokio::spawn(hold(bus.clone(), bus.followers(run).await?));
         match bus.claim(run, &this_process(), last).await? {
