@@ -197,7 +197,7 @@ pub(crate) fn load_words(curve: &LoadCurve, detail: Detail) -> Vec<String> {
     let mut words = Vec::new();
     if let Some(maximum) = curve.maximum {
         words.push(format!(
-            "Maximum: {} IOPS as a closed loop with {} in flight; no step has more in flight than that.{}",
+            "Maximum: {} IOPS as a closed loop with {} in flight.{}",
             whole(maximum.iops),
             maximum.outstanding,
             base(curve).map_or(String::new(), |base| format!(" Loads are shares of {} IOPS.", whole(base)))
@@ -414,7 +414,8 @@ fn load_marks(curve: &LoadCurve, y: impl Fn(&assay_analysis::LoadPoint) -> f64) 
     let points = curve.points.iter().enumerate();
     points
         .filter_map(|(index, point)| {
-            let text = match (curve.knee == Some(index), point.is_saturated) {
+            let is_knee = curve.knee == Some(index) && !curve.is_unsteady();
+            let text = match (is_knee, point.is_saturated) {
                 (true, _) => "★ knee",
                 (_, true) => "!",
                 _ => return None,

@@ -81,6 +81,8 @@ fn why_drained(case: StepCase<'_>) -> (String, &'static str) {
 
 /// With a rewind every N I/Os, sequential I/O touches the start of the target only.
 pub(super) fn rereads_start(case: StepCase<'_>) -> Option<Fired> {
+    // A target that stores nothing has no cache.
+    case.run.storage().next()?;
     if case.run.header.plan.semantics != Semantics::Iometer {
         return None;
     }

@@ -73,12 +73,15 @@ pub(crate) async fn page(
                 super::new_run::buttons(shared.options.runs.as_ref(), of)
             }
         };
+        let baselines = store.baselines()?;
+        let has_baseline = baselines.iter().any(|of| of.plan == row.name && keys.contains(&of.address));
         let change = match visitor.csrf() {
-            Some(_) => super::edit::forms(&row, &keys, &store.baselines()?, &visitor),
+            Some(_) => super::edit::forms(&row, &keys, &baselines, &visitor),
             None => String::new(),
         };
         let report = report::with_buttons(&report, &buttons);
-        let body = format!("{live}{}", body(&row, &report, &zoomed.unwrap_or_default(), &change));
+        let body =
+            format!("{live}{}", body(&row, &report, &zoomed.unwrap_or_default(), &change, has_baseline));
         let title = format!("{} · {run}", row.name);
         let page = Page::of(&visitor, &title, Place::Runs, &body);
         Ok(html(if row.is_running { page.reloaded_without_script(5) } else { page }.text()))
@@ -122,7 +125,7 @@ fn zoomed(app: &App, store: &Reader, run: &str, test: u32, range: TimeRange) -> 
     }))
 }
 
-fn body(row: &RunRow, report: &str, zoomed: &str, change: &str) -> String {
+fn body(row: &RunRow, report: &str, zoomed: &str, change: &str, has_baseline: bool) -> String {
     let run = escape(&row.run);
     let status = match status(row) {
         RunStatus::Partial => {
@@ -137,9 +140,11 @@ fn body(row: &RunRow, report: &str, zoomed: &str, change: &str) -> String {
     let lost = row.lost.as_ref().map_or_else(String::new, |why| {
         format!("<p class=\"banner\">Its last events could not be stored: {}</p>\n", escape(why))
     });
+    let baseline =
+        format!("<a href=\"/compare?r=baseline-of:{run}&amp;r={run}\">Compare with the baseline</a> ");
+    let baseline = if has_baseline { &baseline } else { "" };
     let tools = format!(
-        "<p class=\"tools\"><a href=\"/compare?r={run}\">Compare with…</a> <a \
-         href=\"/compare?r=baseline-of:{run}&amp;r={run}\">Compare with the baseline</a> <a href=\"/runs\">All \
+        "<p class=\"tools\"><a href=\"/compare?r={run}\">Compare with…</a> {baseline}<a href=\"/runs\">All \
          runs</a> <a href=\"/methods\">All methods</a> {}</p>\n",
         super::files::links(&format!("/runs/{run}/file?"))
     );

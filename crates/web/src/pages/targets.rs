@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use assay_analysis::quoted;
 use assay_analysis::trend::Trend;
+use assay_record::Outcome;
 use assay_report::held::Held;
 use assay_report::html::escape;
 use assay_report::{minute, rounded_long, separated};
@@ -294,13 +295,16 @@ fn baseline_line(baseline: &Baseline, held: Option<&Held>) -> String {
         BaselineOf::Run(run) => format!("run <a href=\"/runs/{0}\">{0}</a>", escape(run)),
         BaselineOf::Label(label) => format!("runs labelled {}", escape(label)),
     };
+    // The run is the second side of the comparison.
+    let run = held.and_then(|held| held.comparison.sides.get(1)?.runs.first());
+    let run = run.map_or_else(String::new, |run| format!(" (<a href=\"/runs/{0}\">{0}</a>)", escape(run)));
     let (class, says) = match held {
         Some(held) if held.is_worse() => ("sev critical", held.says()),
         Some(held) => ("", held.says()),
         None => ("soft", "no later run yet".to_owned()),
     };
     format!(
-        "<p>Baseline of {}: {name}, set {}: <span class=\"{class}\">{}</span></p>\n",
+        "<p>Baseline of {}: {name}, set {}: <span class=\"{class}\">{}</span>{run}</p>\n",
         escape(&baseline.plan),
         minute(baseline.set_unix_ms),
         escape(&says)
@@ -310,8 +314,8 @@ fn baseline_line(baseline: &Baseline, held: Option<&Held>) -> String {
 /// A baseline, with the last run of its plan compared with it.
 type BaselineHeld = (Baseline, Option<Arc<Held>>);
 
-/// Returns the baselines of a target, and how the last run of each plan compares with it. Reading the runs of both
-/// takes time, so that the answer is kept until another run or baseline takes its place.
+/// Returns the baselines of a target, and how the last complete run of each plan compares with it. Reading the runs of
+/// both takes time, so that the answer is kept until another run or baseline takes its place.
 pub(crate) fn plans_held(
     app: &App,
     store: &Reader,
@@ -321,7 +325,8 @@ pub(crate) fn plans_held(
     for baseline in store.baselines()?.into_iter().filter(|baseline| baseline.address == target.address) {
         let of_baseline = runs_of_baseline(store, &baseline)?;
         let is_later = |run: &&assay_store::ListedRun| {
-            run.row.name == baseline.plan && run.row.status.is_some() && !of_baseline.contains(&run.row.run)
+            let is_complete = run.row.status == Some(Outcome::Done);
+            run.row.name == baseline.plan && is_complete && !of_baseline.contains(&run.row.run)
         };
         let held = match target.runs.iter().find(is_later) {
             Some(run) => {
