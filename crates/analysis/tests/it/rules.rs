@@ -459,6 +459,12 @@ fn a_depth_that_was_full_is_named_before_the_target() {
     assert!(missed.says.contains("does not sustain this rate at that depth"), "{}", missed.says);
     let (Some(missed), None) = open(1, 4_610, 0.0) else { panic!("one finding") };
     assert!(missed.says.ends_with("the target does not sustain this rate."), "{}", missed.says);
+    // What failed was issued in time.
+    let (header, mut summary) = clean();
+    let job = &mut summary.steps[0].jobs[0];
+    job.due = Some(10_000);
+    job.total = OpSummary { ops: 6_000, errors: 4_000, iops: 240.0, ..OpSummary::default() };
+    assert!(found("missed-rate", &header, &summary).is_none());
     let (mut header, mut summary) = clean();
     header.host.cpus_online = 2;
     used(&mut summary).host_busy = 0.99;

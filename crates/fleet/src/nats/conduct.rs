@@ -260,11 +260,8 @@ impl Conductor {
             return;
         }
         self.looked = Instant::now();
-        // A host that cannot begin, although it has passed inspection: the others would measure without it.
-        if self.is_open
-            && self.merge.header().is_none()
-            && self.merge.standings().any(|standing| refusal(standing).is_some())
-        {
+        // A host that cannot begin, although it has passed inspection: the others would measure without it, or do.
+        if self.is_open && self.merge.standings().any(|standing| refusal(standing).is_some()) {
             self.end_early();
         }
         if self.unkept.is_none()

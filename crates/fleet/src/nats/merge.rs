@@ -251,8 +251,11 @@ impl Merge {
                 Vec::new()
             }
             What::Refused { why, has_begun } => {
+                let warning = absent(&state.name, &why);
                 state.standing = Standing::Refused { why, has_begun };
-                self.settled()
+                let mut events = self.held_until_begun(self.last_ns, RunEvent::Warning(warning));
+                events.extend(self.settled());
+                events
             }
             // That it was said is all that there is to it.
             What::Filling => Vec::new(),
@@ -569,6 +572,15 @@ fn together(hosts: &[FleetHost]) -> HostFacts {
         cgroup_memory_bytes: None,
         notes: Vec::new(),
         ..first
+    }
+}
+
+/// What is kept of a host that refused after others had begun; where none has, there is no run to keep it with.
+fn absent(host: &str, why: &str) -> Warning {
+    Warning {
+        rule: "host-lost".to_owned(),
+        says: format!("Host {host} did not begin: {why}."),
+        next: "The figures are those of the other hosts alone. Mend it, then run again.".to_owned(),
     }
 }
 

@@ -453,4 +453,10 @@ fn a_host_that_did_not_begin_has_places_of_which_nothing_is_known() {
         .map(|of| (of.address.as_str(), of.member == MemberFacts::default(), of.member.span_bytes))
         .collect();
     assert_eq!(targets, [("a:null:", false, 7 << 30), ("b:", true, 0)]);
+    // Whoever reads the run later learns why its figures are those of one host.
+    let says = |event: &Event| match &event.what {
+        RunEvent::Warning(warning) => warning.says.clone(),
+        _ => String::new(),
+    };
+    assert!(events.iter().any(|event| says(event) == "Host b did not begin: no room."), "{events:?}");
 }
