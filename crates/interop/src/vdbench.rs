@@ -334,7 +334,8 @@ fn test(
     let (mut jobs, mut users, mut counts) = (Vec::new(), Vec::new(), Vec::new());
     let is_curve = run.values("iorate").iter().any(|rate| rate.eq_ignore_ascii_case("curve"));
     for (workload, share) in chosen.iter().zip(share) {
-        let sds = matching(workload, "sd", storages)?;
+        // The storage of a run goes before that of its workloads.
+        let sds = matching(if run.one("sd").is_some() { run } else { workload }, "sd", storages)?;
         let rate = rates.first().copied().flatten().map(|rate| rate * share);
         let job = job(run, workload, &sds, rate, findings)?;
         // Rounded, as thirds have no end; the rest is far below the precision of a rate.
@@ -375,7 +376,7 @@ fn test(
     Ok((test, users))
 }
 
-/// The definitions that a list of names means; `*` at the end stands for anything.
+/// The definitions that a list of names means; `*` at the end stands for anything, and `sd1-sd4` for those between.
 fn matching<'d>(
     of: &Definition,
     key: &str,
@@ -389,7 +390,7 @@ fn matching<'d>(
     for name in names {
         let is_meant = |d: &Definition| match name.strip_suffix('*') {
             Some(start) => d.name.starts_with(start),
-            None => d.name == *name,
+            None => d.name == *name || is_between(&d.name, name),
         };
         let before = found.len();
         for definition in all.iter().copied().filter(|d| is_meant(d)) {
@@ -402,6 +403,17 @@ fn matching<'d>(
         }
     }
     Ok(found)
+}
+
+/// Whether a name is in a range of names, such as `sd1-sd4`.
+fn is_between(name: &str, range: &str) -> bool {
+    let numbered = |name: &str| {
+        let start = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        name[start.len()..].parse::<u64>().ok().map(|number| (start.to_owned(), number))
+    };
+    let ends = range.split_once('-').map(|(from, to)| (numbered(from), numbered(to)));
+    let (Some((Some(from), Some(to))), Some(own)) = (ends, numbered(name)) else { return false };
+    from.0 == own.0 && to.0 == own.0 && (from.1..=to.1).contains(&own.1)
 }
 
 /// Each workload's share of the rate: `skew`, or what the others leave.

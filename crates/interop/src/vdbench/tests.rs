@@ -231,3 +231,24 @@ fn a_run_ends_with_its_data_and_at_the_end_of_its_storage() {
     assert!(is_parameter_file("include=sds\nwd=w,sd=sd*\nrd=r,wd=w\n"));
     assert!(is_parameter_file("#sd=sd1,lun=/dev/sdb\ninclude=/opt/conf/disks\nrd=fill,sd=sd*,elapsed=10\n"));
 }
+
+/// The storage of a run was read and left out: both runs went to both disks.
+#[test]
+fn the_storage_of_a_run_goes_before_that_of_its_workloads() {
+    let targets = |runs: &str| -> Vec<Vec<u32>> {
+        let text = format!(
+            "sd=sd1,lun=/dev/sdx,threads=4\nsd=sd2,lun=/dev/sdy,threads=4\nsd=sd3,lun=/dev/sdz,threads=4\n\
+             wd=wd1,xfersize=4k,rdpct=0\nwd=wd2,sd=sd3,xfersize=4k\n{runs}"
+        );
+        read(&text).tests.iter().map(|test| test.steps[0].jobs[0].targets.clone()).collect()
+    };
+    let end = "iorate=max,elapsed=10,interval=1\n";
+    let two =
+        targets(&format!("rd=rd1,wd=wd1,sd=sd1,{end}rd=rd2,wd=wd1,sd=sd2,{end}rd=rd3,wd=wd1,sd=sd3,{end}"));
+    assert_eq!(two, [[0], [1], [2]]);
+    let others = targets(&format!("rd=a,wd=wd2,sd=(sd1-sd2),{end}rd=b,wd=wd2,sd=sd*,{end}rd=c,wd=wd2,{end}"));
+    assert_eq!(others, [vec![0, 1], vec![0, 1, 2], vec![2]]);
+    let error =
+        imported("sd=a,lun=x\nwd=w,sd=a\nrd=r,wd=w,sd=b\n", Strictness::Strict).unwrap_err().to_string();
+    assert!(error.starts_with("p.vdb:3: rd=r: sd: there is no sd `b`"), "{error}");
+}
