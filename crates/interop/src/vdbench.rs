@@ -344,12 +344,8 @@ fn test(
         counts.push(sds.len() as u64);
         users.push(sds.iter().map(|sd| sd.one("lun").unwrap_or(&sd.name).to_owned()).collect());
     }
-    if is_curve && chosen.len() > 1 {
-        findings.notes.push(Note::new(
-            run.line,
-            "iorate=curve: the search for the highest rate runs the workloads side by side as fast as they can; their \
-             skew holds at the points of the curve.",
-        ));
+    if let Some(says) = skew_note(chosen, is_curve, rates.first().copied().flatten()) {
+        findings.notes.push(Note::new(run.line, says));
     }
     for (key, why) in [
         ("pause", "pauses between runs are left out"),
@@ -423,6 +419,22 @@ fn skews(workloads: &[&Definition]) -> Result<Vec<f64>, ImportError> {
     let open = given.iter().filter(|skew| skew.is_none()).count();
     let rest = (100.0 - sum).max(0.0) / open.max(1) as f64;
     Ok(given.into_iter().map(|skew| skew.unwrap_or(rest) / 100.0).collect())
+}
+
+/// What becomes of the shares of workloads side by side where no rate is given.
+fn skew_note(workloads: &[&Definition], is_curve: bool, rate: Option<f64>) -> Option<&'static str> {
+    let is_shared = workloads.iter().any(|wd| wd.one("skew").is_some());
+    match (is_curve, rate) {
+        _ if workloads.len() < 2 => None,
+        (true, _) => Some(
+            "iorate=curve: the search for the highest rate runs the workloads side by side as fast as they can; their \
+             skew holds at the points of the curve.",
+        ),
+        (false, None) if is_shared => Some(
+            "skew: with iorate=max each workload runs as fast as it can; vdbench slows them down to their shares.",
+        ),
+        _ => None,
+    }
 }
 
 /// `iorate=max`, a number, or several; `None` is as fast as possible.

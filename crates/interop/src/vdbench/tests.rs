@@ -252,3 +252,16 @@ fn the_storage_of_a_run_goes_before_that_of_its_workloads() {
         imported("sd=a,lun=x\nwd=w,sd=a\nrd=r,wd=w,sd=b\n", Strictness::Strict).unwrap_err().to_string();
     assert!(error.starts_with("p.vdb:3: rd=r: sd: there is no sd `b`"), "{error}");
 }
+
+/// Without a rate each workload runs as fast as it can, and nothing said that its share is not kept.
+#[test]
+fn shares_of_no_rate_are_said() {
+    let says = |skew: &str, rate: &str| {
+        let text =
+            format!("sd=s,lun=x,size=1g\nwd=a,sd=s{skew}\nwd=b,sd=s\nrd=r,wd=*,iorate={rate},elapsed=9\n");
+        let notes = imported(&text, Strictness::Strict).unwrap().notes;
+        notes.iter().any(|note| note.says.starts_with("skew: with iorate=max"))
+    };
+    assert!(says(",skew=30", "max") && !says(",skew=30", "1000") && !says(",skew=30", "curve"));
+    assert!(!says("", "max"));
+}
