@@ -412,9 +412,10 @@ fn is_between(name: &str, range: &str) -> bool {
     from.0 == own.0 && to.0 == own.0 && (from.1..=to.1).contains(&own.1)
 }
 
-/// Each workload's share of the rate: `skew`, or what the others leave.
+/// Each workload's share of the rate: `skew`, or what the others leave. A skew of 0 is none, as in vdbench.
 fn skews(workloads: &[&Definition]) -> Result<Vec<f64>, ImportError> {
-    let given = workloads.iter().map(|wd| wd.read("skew", percent)).collect::<Result<Vec<_>, _>>()?;
+    let share = |wd: &Definition| wd.read("skew", percent).map(|skew| skew.filter(|share| *share > 0.0));
+    let given = workloads.iter().map(|wd| share(wd)).collect::<Result<Vec<_>, _>>()?;
     let sum: f64 = given.iter().flatten().sum();
     let open = given.iter().filter(|skew| skew.is_none()).count();
     let rest = (100.0 - sum).max(0.0) / open.max(1) as f64;
@@ -423,7 +424,7 @@ fn skews(workloads: &[&Definition]) -> Result<Vec<f64>, ImportError> {
 
 /// What becomes of the shares of workloads side by side where no rate is given.
 fn skew_note(workloads: &[&Definition], is_curve: bool, rate: Option<f64>) -> Option<&'static str> {
-    let is_shared = workloads.iter().any(|wd| wd.one("skew").is_some());
+    let is_shared = workloads.iter().any(|wd| wd.one("skew").is_some_and(|share| share != "0"));
     match (is_curve, rate) {
         _ if workloads.len() < 2 => None,
         (true, _) => Some(

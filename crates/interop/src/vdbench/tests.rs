@@ -265,3 +265,15 @@ fn shares_of_no_rate_are_said() {
     assert!(says(",skew=30", "max") && !says(",skew=30", "1000") && !says(",skew=30", "curve"));
     assert!(!says("", "max"));
 }
+
+/// `skew=0` is vdbench's own value for what is not given; the plan had a rate of 0.
+#[test]
+fn a_share_of_0_is_one_that_is_not_given() {
+    let rates = |skew: u32| {
+        let plan = read(&format!(
+            "sd=s,lun=x,size=1g\nwd=a,sd=s,skew={skew}\nwd=b,sd=s\nrd=r,wd=*,iorate=1000,elapsed=10\n"
+        ));
+        plan.tests[0].steps[0].jobs.iter().map(|job| job.pacing.rate().unwrap().0).collect::<Vec<f64>>()
+    };
+    assert_eq!((rates(0), rates(30)), (vec![500.0; 2], vec![300.0, 700.0]));
+}
