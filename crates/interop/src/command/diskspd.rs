@@ -135,7 +135,8 @@ fn one<'o>(
             order.threads = number(NAME, letter, value)?;
             order.notes.push(Note::new(0, "-F: the threads are those of each target."));
         }
-        "w" => order.read = 100.0 - if value.is_empty() { 50.0 } else { percent(letter, value)? },
+        // By itself it is -w0.
+        "w" => order.read = 100.0 - if value.is_empty() { 0.0 } else { percent(letter, value)? },
         "r" => random(order, value)?,
         "s" => sequential(order, value, refused)?,
         "S" if value.is_empty() => return Ok(Some("u")),

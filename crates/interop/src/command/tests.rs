@@ -63,7 +63,7 @@ fn diskspd_defaults_and_options_are_its_own() {
     let plan = read("diskspd -c2G -b4K -rs60 -w -W0 -g500i -t2 -Zr -z7 -i8 -j5 -L -ag -D /mnt/x/t.dat", 1);
     let job = &plan.tests[0].steps[0].jobs[0];
     assert_eq!(plan.span, Span::Size(SizeSpec::Bytes(Bytes(2 << 30))));
-    assert_eq!((job.mix[0].random, job.mix[0].read, job.mix[0].burst), (60.0, 50.0, 8));
+    assert_eq!((job.mix[0].random, job.mix[0].read, job.mix[0].burst), (60.0, 100.0, 8));
     assert_eq!((job.data, plan.seed, job.mix[0].delay), (Data::Unique, 7, Nanos::from_millis(5)));
     assert!(matches!(job.pacing, Pacing::Throttled { rate } if rate.0 == 1000.0), "{:?}", job.pacing);
     // The rate is in bytes of the block size, which may come later; `-B` has a length.
