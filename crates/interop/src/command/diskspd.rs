@@ -48,8 +48,14 @@ pub(super) fn read(words: &[String], strictness: Strictness) -> Result<Order, Im
         options.push(option);
     }
     let is_shared = options.iter().any(|option| option.starts_with("si"));
-    // Rates and positions may be counted in blocks, so their size comes first, wherever it stands.
-    options.sort_by_key(|option| !option.starts_with('b'));
+    // Rates and positions may be counted in blocks, so their size comes first, wherever it stands. Of what is random a
+    // share goes before all of it, and either before -s.
+    options.sort_by_key(|option| match option.as_bytes() {
+        [b'b', ..] => 0,
+        [b'r', b's', ..] => 2,
+        [b'r', ..] => 1,
+        _ => 3,
+    });
     for option in options {
         if let Some(letters) = one(&mut order, option, &mut refused)? {
             said.get_or_insert_with(String::new).push_str(letters);
@@ -216,8 +222,8 @@ fn sequential(order: &mut Order, value: &str, refused: &mut Refusals) -> Result<
         }
         None => value,
     };
-    order.random = 0.0;
-    if !stride.is_empty() && size("s", stride, order.size)? != order.size {
+    let is_random = order.random > 0.0;
+    if !stride.is_empty() && size("s", stride, order.size)? != order.size && !is_random {
         refused.add("-s", "a stride that differs from the block size is not supported");
     }
     Ok(())

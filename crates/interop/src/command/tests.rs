@@ -81,6 +81,22 @@ fn diskspd_defaults_and_options_are_its_own() {
     assert_eq!(three.tests[0].steps[0].jobs.iter().map(|job| job.targets[0]).collect::<Vec<_>>(), [0, 1, 2]);
 }
 
+/// `-r -s` was sequential, and `-s -r` random.
+#[test]
+fn random_goes_before_sequential_in_any_order_and_a_share_of_both_stays() {
+    for (options, share) in [
+        ("-r -s", 100.0),
+        ("-s -r", 100.0),
+        ("-r8K -s64K", 100.0),
+        ("-s", 0.0),
+        ("-rs60 -s", 60.0),
+        ("-s -rs60 -r8K", 60.0),
+    ] {
+        let job = &read(&format!("diskspd -b8K {options}"), 1).tests[0].steps[0].jobs[0];
+        assert_eq!(job.mix[0].random, share, "{options}");
+    }
+}
+
 #[test]
 fn a_sqlio_line_is_a_plan() {
     let plan = read("sqlio -kW -s10 -frandom -b8 -o8 -t4 -LS -BN c:\\testfile.dat", 1);
