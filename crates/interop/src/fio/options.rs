@@ -307,16 +307,31 @@ fn verified(options: &mut Options<'_>, mix: &[Access], end: &End) -> Result<Veri
     Ok(verifies)
 }
 
-/// How often the job flushes: `fsync` and `fdatasync`, after so many writes.
+/// How often the job flushes: `fsync` and `fdatasync`, after so many writes. Of both the more frequent one is done.
 fn flush(options: &mut Options<'_>) -> Result<Option<Flushes>, ImportError> {
-    let mut flush = None;
-    for (key, kind) in [("fdatasync", Flush::Data), ("fsync", Flush::All)] {
+    const KINDS: [(&str, Flush); 2] = [("fsync", Flush::All), ("fdatasync", Flush::Data)];
+    let mut found = Vec::new();
+    for (key, kind) in KINDS {
+        let line = options.left.get(key).map_or(0, |option| option.line);
         let every = options.read(key, |text| integer(text, 0, 1_000_000_000))?.unwrap_or(0);
         if every > 0 {
-            flush = Some(Flushes { every: u32::try_from(every).unwrap_or(u32::MAX), kind });
+            found.push((key, line, Flushes { every: u32::try_from(every).unwrap_or(u32::MAX), kind }));
         }
     }
-    Ok(flush)
+    // Where both are due after the same write, fio does an fsync only.
+    found.sort_by_key(|(.., flush)| flush.every);
+    if let [(kept, _, flush), (other, line, rare)] = found.as_slice()
+        && flush.every < rare.every
+        && !(flush.kind == Flush::All && rare.every.is_multiple_of(flush.every))
+    {
+        let says = format!(
+            "{other}={}: a job has one kind of flush here; those after every {} writes ({kept}) are done, and these \
+             are left out.",
+            rare.every, flush.every
+        );
+        options.note(*line, says);
+    }
+    Ok(found.first().map(|(.., flush)| *flush))
 }
 
 /// `flow` and `flow_id`: how many I/Os the job makes for those of others.

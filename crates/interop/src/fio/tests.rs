@@ -656,3 +656,31 @@ fn a_flag_is_on_with_every_number_but_0() {
     assert!(map("norandommap=0"));
     assert!(imported("[a]\nsize=8m\nnorandommap=yes\n", Strictness::Strict).is_err());
 }
+
+/// `fsync` took the place of `fdatasync` without a word.
+#[test]
+fn of_two_kinds_of_flushes_the_more_frequent_one_is_done() {
+    use assay_spec::{Flush, Flushes};
+    let text = |flushes: &str| format!("[a]\nsize=8m\nrw=write\ndirect=1\n{flushes}\n");
+    let flush = |flushes: &str| read(&text(flushes)).tests[0].steps[0].jobs[0].flush.unwrap();
+    let left_out = |flushes: &str| -> Vec<String> {
+        let notes = imported(&text(flushes), Strictness::Strict).unwrap().notes;
+        notes
+            .into_iter()
+            .filter(|note| note.says.contains("one kind of flush"))
+            .map(|n| n.to_string())
+            .collect()
+    };
+    assert_eq!(flush("fdatasync=8\nfsync=32"), Flushes { every: 8, kind: Flush::Data });
+    assert_eq!(
+        left_out("fdatasync=8\nfsync=32"),
+        [
+            "line 6: fsync=32: a job has one kind of flush here; those after every 8 writes (fdatasync) are done, and \
+          these are left out."
+        ]
+    );
+    assert_eq!(flush("fdatasync=32\nfsync=8"), Flushes { every: 8, kind: Flush::All });
+    assert!(left_out("fdatasync=30\nfsync=8")[0].starts_with("line 5: fdatasync=30: "));
+    // fio does none of them where an fsync is due too.
+    assert!(left_out("fdatasync=32\nfsync=8").is_empty() && left_out("fdatasync=0\nfsync=8").is_empty());
+}
