@@ -1,7 +1,7 @@
 //! From the jobs of a job file to a plan.
 
 use assay_spec::units::{Bytes, Nanos};
-use assay_spec::{Access, Ends, Extent, Semantics, Window};
+use assay_spec::{Access, Ends, Extent, Flush, Semantics, Window};
 
 use super::exits::exits;
 use super::extent::End;
@@ -380,6 +380,7 @@ fn test(
         let name = unique(&crate::names::shortened(&job.name), |name| drafts.iter().any(|d| d.name == name));
         let own = targets.of_user(*index, usize::MAX);
         let each = if job.files.are_own() && !own.is_empty() { job.files.distinct() } else { 0 };
+        notes.extend(flush_note(job).filter(|_| !own.is_empty()));
         drafts.push(DraftJob {
             name,
             targets: own,
@@ -416,6 +417,19 @@ fn test(
         sweep: Vec::new(),
         jobs: drafts,
     }
+}
+
+/// What differs between flushes of a job with several files for each clone.
+fn flush_note(job: &FioJob) -> Option<Note> {
+    let is_apart = job.files.distinct() > 1 && job.mix.iter().any(Access::writes);
+    let flush = job.flush.filter(|flush| is_apart && flush.every > 1)?;
+    let option = if flush.kind == Flush::All { "fsync" } else { "fdatasync" };
+    let says = format!(
+        "{option}={}: fio counts the writes of a job to all of its files, and flushes the one that it wrote last; here \
+         a flush of a file follows so many writes to that file.",
+        flush.every
+    );
+    Some(Note::new(job.line, says))
 }
 
 fn end_fields_of(end: &End) -> Vec<(&'static str, String)> {

@@ -684,3 +684,18 @@ fn of_two_kinds_of_flushes_the_more_frequent_one_is_done() {
     // fio does none of them where an fsync is due too.
     assert!(left_out("fdatasync=32\nfsync=8").is_empty() && left_out("fdatasync=0\nfsync=8").is_empty());
 }
+
+/// 16 files with fsync=32 and 256 writes: fio flushes 7 times, and here no file had 32 writes.
+#[test]
+fn flushes_of_several_files_say_that_writes_are_counted_by_file() {
+    let text = "[a]\nnrfiles=16\nsize=1m\nrw=write\ndirect=1\nfsync=32\n";
+    let notes = |given: Option<usize>, text: &str| {
+        let surroundings = Surroundings { include: &|_| Err(String::new()), variable: &|_| None };
+        let options = ImportOptions { strictness: Strictness::Strict, targets_given: given };
+        let notes = import("t.fio", text, &surroundings, &options).unwrap().notes;
+        notes.iter().filter(|note| note.says.contains("counts the writes of a job")).count()
+    };
+    assert_eq!((notes(None, text), notes(Some(16), text)), (1, 1));
+    // On one target both count alike.
+    assert_eq!((notes(Some(1), text), notes(None, &text.replace("fsync=32\n", ""))), (0, 0));
+}
