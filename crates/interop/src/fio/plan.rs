@@ -96,6 +96,9 @@ fn plan(
     for (job, waits) in all.iter_mut().zip(waits_of_those_left_out(read, &kept)) {
         job.waits |= waits;
     }
+    if options.targets_given == Some(1) {
+        all.iter_mut().for_each(join_files);
+    }
     let Findings { notes: found, mut refused } = findings;
     let mut groups = grouped(&all, &left_out, &mut refused);
     let ends = exits(read, &kept, &mut groups, (&mut notes, &mut refused));
@@ -194,6 +197,15 @@ fn waits_of_those_left_out(read: &[JobLines], kept: &[&JobLines]) -> Vec<bool> {
 /// The engine of a job, if it names one.
 fn engine(lines: &JobLines) -> Option<&str> {
     lines.options.iter().rfind(|option| option.key == "ioengine").map(|option| option.value.trim())
+}
+
+/// Makes the files of a job one, which is as large as all of them: what they are where a single target is given.
+fn join_files(job: &mut FioJob) {
+    let others = job.files.distinct() - 1;
+    let Some(Extent::Bytes(Bytes(each))) = job.used else { return };
+    let more = each.saturating_mul(others);
+    job.used = Some(Extent::Bytes(Bytes(each.saturating_add(more))));
+    job.span = job.span.map(|span| span.saturating_add(more));
 }
 
 /// How much of each target the jobs need; `None` if that is all of it.

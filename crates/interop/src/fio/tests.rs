@@ -202,7 +202,8 @@ fn who_waits_for_a_job_that_is_left_out_is_refused() {
 #[test]
 fn files_of_drawn_sizes_have_the_one_in_the_middle() {
     let text = "[a]\nnrfiles=2\nfilesize=1m-3m\ndirect=1\nrw=read\n";
-    assert_eq!(read(text).span, assay_spec::Span::Size(assay_spec::units::SizeSpec::Bytes(Bytes(2 << 20))));
+    // Both on the one target.
+    assert_eq!(read(text).span, assay_spec::Span::Size(assay_spec::units::SizeSpec::Bytes(Bytes(4 << 20))));
     assert!(imported(text, Strictness::Strict).unwrap().notes[0].to_string().contains("draws a size"));
 }
 
@@ -698,4 +699,25 @@ fn flushes_of_several_files_say_that_writes_are_counted_by_file() {
     assert_eq!((notes(None, text), notes(Some(16), text)), (1, 1));
     // On one target both count alike.
     assert_eq!((notes(Some(1), text), notes(None, &text.replace("fsync=32\n", ""))), (0, 0));
+}
+
+/// The size was divided among the files, and a quarter of it was done on the one target that was given.
+#[test]
+fn files_that_become_one_target_are_as_large_as_all_together() {
+    for (files, offset, all) in [
+        ("nrfiles=4", 0, 4 << 20),
+        ("nrfiles=2\nfilename_format=x.$jobnum.$filenum", 0, 4 << 20),
+        ("filename=/dev/sdb:/dev/sdc", 0, 4 << 20),
+        ("filename=/dev/sdb:/dev/sdc\noffset=1m", 1 << 20, 4 << 20),
+        // Two files of one name are two passes.
+        ("filename=/dev/sdb:/dev/sdb", 0, 2 << 20),
+    ] {
+        let plan = read(&format!("[a]\n{files}\nsize=4m\nrw=write\ndirect=1\n"));
+        let (step, end) = (&plan.tests[0].steps[0], offset + all);
+        let size = assay_spec::Span::Size(assay_spec::units::SizeSpec::Bytes(Bytes(end)));
+        assert_eq!(plan.span, size, "{files}");
+        let window = step.jobs[0].window.of(end);
+        let passes = u64::from(step.stop.spans.unwrap_or(1)) * (window.end - window.start);
+        assert_eq!(step.stop.bytes.map_or(passes, |bytes| bytes.0), 4 << 20, "{files}: {:?}", step.stop);
+    }
 }
