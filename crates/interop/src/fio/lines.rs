@@ -41,7 +41,7 @@ impl OptionLine {
     }
 }
 
-/// A section that is not `[global]`.
+/// A section whose name does not begin with `global`.
 #[derive(Debug)]
 pub(super) struct JobLines {
     pub(super) name: String,
@@ -181,7 +181,8 @@ impl<'s> Reader<'s> {
 
     /// Begins a section.
     pub(super) fn begin(&mut self, origin: &str, line: usize, name: &str) -> Result<(), ImportError> {
-        if name.eq_ignore_ascii_case("global") {
+        // fio compares the first six letters.
+        if name.starts_with("global") {
             self.section = Section::Global;
             return Ok(());
         }

@@ -721,3 +721,15 @@ fn files_that_become_one_target_are_as_large_as_all_together() {
         assert_eq!(step.stop.bytes.map_or(passes, |bytes| bytes.0), 4 << 20, "{files}: {:?}", step.stop);
     }
 }
+
+/// As `fio --showcmd` of version 3.33 prints them: it compares six letters.
+#[test]
+fn sections_whose_names_begin_with_global_are_for_all_jobs() {
+    let plan = read(
+        "[global]\nsize=1m\n[globalwrite]\nrw=write\n[global2]\nbs=8k\n[a]\n[Global]\nbs=16k\n[my global]\n",
+    );
+    let jobs = plan.tests[0].steps[0].jobs.iter();
+    let found: Vec<_> =
+        jobs.map(|job| (job.name.as_str(), job.mix[0].size.0 >> 10, job.mix[0].read)).collect();
+    assert_eq!(found, [("a", 8, 0.0), ("Global", 16, 0.0), ("my global", 8, 0.0)]);
+}
