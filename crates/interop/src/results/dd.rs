@@ -1,5 +1,7 @@
 //! What `dd` prints when it ends, of GNU in any language, of BSD and of BusyBox.
 
+use std::collections::VecDeque;
+
 use assay_record::{AccessStats, Imported, Latency, OpStats};
 use assay_spec::Semantics;
 
@@ -31,7 +33,8 @@ fn moved(line: &str) -> Option<(u64, Option<f64>)> {
     let (bytes, rest) = line.split_at(line.find(|c: char| !c.is_ascii_digit())?);
     let bytes =
         bytes.parse::<u64>().ok().filter(|_| rest.starts_with(|c: char| c == ' ' || !c.is_ascii()))?;
-    let rest = rest.replace('\u{ff0c}', ", ");
+    // Commas of Chinese and of Japanese.
+    let rest = rest.replace(['\u{ff0c}', '\u{3001}'], ", ");
     let fields: Vec<&str> = rest.split(", ").collect();
     let time = match (rest.split_once("transferred in "), fields.as_slice()) {
         (Some((_, time)), _) => time,
@@ -46,17 +49,54 @@ fn moved(line: &str) -> Option<(u64, Option<f64>)> {
     Some((bytes, seconds.filter(|seconds| *seconds > 0.0 && *seconds < 1e9)))
 }
 
+/// Whether each `dd` of a line reads, in their order; `None` where the line does not say where its output goes.
+fn directions(line: &str) -> Vec<Option<bool>> {
+    line.replace("||", ";").replace("&&", ";").split(';').flat_map(of_pipeline).collect()
+}
+
+/// A `dd` without `of=` writes to where the pipeline that it is in does.
+fn of_pipeline(text: &str) -> Vec<Option<bool>> {
+    let stages: Vec<Vec<&str>> = text.split('|').map(|stage| stage.split_whitespace().collect()).collect();
+    let end = stages.last().and_then(|words| output(words));
+    let commands = stages.iter().filter_map(|words| {
+        let own = &words[words.iter().position(|word| is_dd(word))?..];
+        own.iter().any(|word| word.starts_with("if=") || word.starts_with("of=")).then_some(own)
+    });
+    commands.map(|own| output(own).or(end).map(|file| file == "/dev/null")).collect()
+}
+
+/// The file that a command writes to: that of `of=`, or of a redirection of its standard output.
+fn output<'l>(words: &[&'l str]) -> Option<&'l str> {
+    const SIGNS: [&str; 5] = ["&>", "1>>", "1>", ">>", ">"];
+    let redirected = |(at, word): (usize, &&'l str)| {
+        let file = SIGNS.iter().find_map(|sign| word.strip_prefix(sign))?;
+        if file.is_empty() { words.get(at + 1).copied() } else { Some(file) }
+    };
+    let given = words.iter().rev().find_map(|word| word.strip_prefix("of="));
+    let file = given.or_else(|| words.iter().enumerate().find_map(redirected))?;
+    Some(file.trim_matches(['"', '\'', '`', ')']))
+}
+
+/// `dd`, also with a path, or right behind a prompt.
+fn is_dd(word: &str) -> bool {
+    let before = word.strip_suffix("dd").filter(|before| !before.contains('='));
+    before.is_some_and(|before| !before.ends_with(|c: char| c.is_alphanumeric() || "._-".contains(c)))
+}
+
 /// Reads all runs of `dd` in a text.
 ///
 /// # Errors
 /// When a line of its results has no bytes or no time.
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let mut rows: Vec<ResultRow> = Vec::new();
-    let (mut records, mut command, mut names_direction) = (0, String::new(), true);
+    let (mut records, mut names_direction) = (0, true);
+    // Of the commands of the last line with some, those whose results have not come yet.
+    let mut commands = VecDeque::new();
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
-        if line.contains("dd ") && line.contains("of=") {
-            line.clone_into(&mut command);
+        let found = directions(line);
+        if !found.is_empty() {
+            commands = found.into();
         }
         records = records_of(line).unwrap_or(records);
         // What `status=progress` prints on the way has no records before it.
@@ -67,11 +107,11 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         if rows.len() >= ROWS_MAX {
             return Err(complain(origin, index + 1, format!("has more than {ROWS_MAX} results")));
         }
-        names_direction &= !command.is_empty();
-        let is_read = command.contains("of=/dev/null");
-        let row = row(bytes, records, seconds, is_read, &rows);
+        let is_read = commands.pop_front().flatten();
+        names_direction &= is_read.is_some();
+        let row = row(bytes, records, seconds, is_read.unwrap_or(false), &rows);
         rows.push(row);
-        (records, command) = (0, String::new());
+        records = 0;
     }
     if rows.is_empty() {
         return Err(complain(

@@ -101,6 +101,38 @@ fn dd_runs_are_rows_with_the_direction_of_their_command() {
     assert_eq!(rows(text), [format!("dd write|2048.0|134.2|{none}"), format!("dd read|4096.0|268.4|{none}")]);
 }
 
+/// A line with two commands gave its last one to the first result, and a redirection was a write.
+#[test]
+fn each_command_of_dd_on_a_line_has_a_result_of_its_own() {
+    let result =
+        "100+0 records in\n100+0 records out\n104857600 bytes (105 MB, 100 MiB) copied, 0.5 s, 210 MB/s\n";
+    let directions = |line: &str, results: usize| -> Vec<String> {
+        let found = rows(&format!("$ {line}\n{}", result.repeat(results)));
+        found.iter().map(|row| row.split(['|', ' ']).nth(1).unwrap_or_default().to_owned()).collect()
+    };
+    let (write, read) = ("dd if=/dev/zero of=/tmp/x bs=1M count=100", "dd if=/tmp/x of=/dev/null bs=1M");
+    for between in ["; ", " && ", " || ", ";"] {
+        assert_eq!(directions(&format!("{write}{between}{read}"), 2), ["write", "read"], "{between}");
+        assert_eq!(directions(&format!("{read}{between}{write}"), 2), ["read", "write"], "{between}");
+    }
+    for (line, expected) in [
+        ("dd if=/dev/sda bs=1M count=100 iflag=direct > /dev/null", "read"),
+        ("dd if=/dev/sda bs=1M count=100 iflag=direct >/dev/null", "read"),
+        ("dd if=/dev/sda bs=1M count=100 | cat > /dev/null", "read"),
+        ("sync; echo 3 > /proc/sys/vm/drop_caches; dd if=x of=/dev/null bs=1M", "read"),
+        ("dd if=/dev/zero bs=1M count=100 of=/dev/nullx", "write"),
+        ("dd if=/dev/zero of=x bs=1M count=100 > /dev/null", "write"),
+        ("dd if=/dev/zero of=x bs=1M count=100 2> /dev/null", "write"),
+        ("time dd if=/dev/zero of=\"x\" bs=1M count=100", "write"),
+    ] {
+        assert_eq!(directions(line, 1), [expected], "{line}");
+    }
+    assert_eq!(directions("dd if=/dev/sda bs=1M | dd of=/dev/null", 2), ["read", "read"]);
+    assert_eq!(directions("dd if=/dev/zero bs=1M count=100 | dd of=x", 2), ["write", "write"]);
+    let notes = |line: &str| import("x.txt", &format!("{line}\n{result}")).unwrap().unwrap().notes.len();
+    assert_eq!((notes(write), notes(read), notes("dd if=/dev/sda bs=1M count=100")), (1, 1, 2));
+}
+
 const IOSTAT: &str = include_str!("../../tests/samples/iostat.txt");
 
 #[test]
@@ -727,6 +759,9 @@ fn dd_in_chinese_and_russian_is_read() {
     let words_first =
         russian.replace("1073741824 байт (1,1 GB) скопировано", "скопировано 1073741824 байт (1,1 GB)");
     assert_eq!(rows(&words_first), rows(chinese));
+    let japanese = "1024+0 レコード入力\n1024+0 レコード出力\n\
+        1073741824 バイト (1.1 GB、 1.0 GiB) コピーされました、 2.5 s、 429 MB/s\n";
+    assert_eq!(rows(japanese), rows(chinese));
 }
 
 #[test]
