@@ -382,9 +382,10 @@ fn definition(line: &str) -> Option<Definition> {
     let after = |key: &str| rest.split(key).nth(1).map(|text| text.split(',').next().unwrap_or(text));
     // `(R) 4096B-4096B, (W) …`, or `4K-4K/4K-4K/4K-4K` of version 2.
     let sizes = rest.split(" bs=").nth(1)?.split(", ioengine").next()?;
+    let read = if sizes.contains("(R)") { amount } else { amount_of_version_2 };
     let sizes: Vec<Option<u64>> = sizes
         .split(['-', '/', ','])
-        .map(|part| amount(part.trim().trim_start_matches(|c: char| !c.is_ascii_digit())))
+        .map(|part| read(part.trim().trim_start_matches(|c: char| !c.is_ascii_digit())))
         .collect();
     let is_one = sizes.windows(2).all(|pair| pair[0] == pair[1]);
     Some(Definition {
@@ -428,13 +429,13 @@ fn way_of(line: &str) -> Option<usize> {
 fn rate(side: &mut Side, line: &str) {
     let old = line.split("io=").nth(1).filter(|_| line.contains("runt="));
     let (bytes, runtime) = match old {
-        Some(old) => (old.split(',').next(), line.split("runt=").nth(1)),
+        Some(old) => (old.split(',').next().and_then(amount_of_version_2), line.split("runt=").nth(1)),
         None => match line.rsplit_once(")(").and_then(|(_, last)| last.split(')').next()?.split_once('/')) {
-            Some((bytes, runtime)) => (Some(bytes), Some(runtime)),
+            Some((bytes, runtime)) => (amount(bytes), Some(runtime)),
             None => (None, None),
         },
     };
-    side.bytes = bytes.and_then(amount).unwrap_or(0);
+    side.bytes = bytes.unwrap_or(0);
     side.runtime_ms = runtime.and_then(leading_number).map_or(0, whole);
     let iops = line.split_once("IOPS=").or_else(|| line.split_once("iops=")).map(|(_, rest)| rest);
     let iops = iops.and_then(|rest| scaled(rest.split(',').next().unwrap_or_default().trim())).unwrap_or(0.0);
@@ -547,8 +548,18 @@ fn scaled(text: &str) -> Option<f64> {
     leading_number(text).map(|number| number * factor)
 }
 
-/// `3928KiB`, `3071.7MB` of version 2, `4K`, `4096B`: all in powers of 1024.
+/// `3928KiB`, `4096B`, in powers of 1024, or `33.6MB` (with `kb_base=1000`), in powers of 1000.
 fn amount(text: &str) -> Option<u64> {
+    let base = if text.contains("iB") { 1024.0 } else { 1000.0 };
+    amount_in(text, base)
+}
+
+/// `3071.7MB`, `4K`: all in powers of 1024.
+fn amount_of_version_2(text: &str) -> Option<u64> {
+    amount_in(text, 1024.0)
+}
+
+fn amount_in(text: &str, base: f64) -> Option<u64> {
     let number = leading_number(text)?;
     let unit = text.trim().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let power = match unit.chars().next() {
@@ -558,5 +569,5 @@ fn amount(text: &str) -> Option<u64> {
         Some('T' | 't') => 4,
         _ => 0,
     };
-    Some(whole(number * 1024_f64.powi(power)))
+    Some(whole(number * base.powi(power)))
 }

@@ -773,3 +773,24 @@ fn disks_of_two_hosts_of_iometer_are_told_apart() {
     let one = text.replace("HOSTB", "HOSTA");
     assert_eq!(import("x.csv", &one).unwrap().unwrap().targets, ["sda"]);
 }
+
+/// As fio 3.33 prints them with --kb_base=1000: MB are decimal there, and MiB those of version 2 without the `i`.
+#[test]
+fn units_of_fio_3_without_an_i_are_decimal() {
+    let text = |amount: &str, bs: &str| {
+        format!(
+            "x: (g=0): rw=write, bs={bs}, ioengine=psync, iodepth=1\nfio-3.33\n\
+             x: (groupid=0, jobs=1): err= 0: pid=7: Sun Nov 29 22:09:09 2026\n  \
+             write: IOPS=8000, BW=320MB/s (305MiB/s)({amount}/100msec); 0 zone resets\n     \
+             issued rwts: total=0,800,0,0 short=0,0,0,0 dropped=0,0,0,0\n"
+        )
+    };
+    let (one, two) =
+        ("(R) 4000B-4000B, (W) 4000B-4000B, (T) 4000B-4000B", "(R) 4000B-64.0kB, (W) 4000B-64.0kB");
+    let bytes = |text: &str| import("f.txt", text).unwrap().unwrap().rows[0].jobs[0].stats.write.bytes;
+    assert_eq!(bytes(&text("32.0MB", two)), 32_000_000);
+    assert_eq!(bytes(&text("32.0MiB", two)), 32 << 20);
+    assert_eq!(bytes(&text("3200kB", one)), 3_200_000);
+    let sized = "(R) 40.0kB-40.0kB, (W) 40.0kB-40.0kB, (T) 40.0kB-40.0kB";
+    assert_eq!(bytes(&text("32.1MB", sized)), 32_000_000);
+}
