@@ -550,14 +550,14 @@ fn extent(option: &OptionLine, base: KbBase, zone_bytes: Option<u64>) -> Result<
             let most = text.parse::<u32>().map_or(text.to_owned(), |share| share.min(100).to_string());
             share(&most).map(Extent::Percent).map_err(|why| option.complain(why))
         }
-        None => first_bytes(option, base).map(|bytes| Extent::Bytes(Bytes(bytes))),
+        None => last_bytes(option, base).map(|bytes| Extent::Bytes(Bytes(bytes))),
     }
 }
 
 /// `filesize`; of a range its middle.
 fn file_size(options: &mut Options<'_>, option: &OptionLine) -> Result<u64, ImportError> {
     let base = options.kb_base;
-    let Some((least, most)) = option.known()?.split_once('-') else { return first_bytes(option, base) };
+    let Some((least, most)) = option.known()?.split_once('-') else { return last_bytes(option, base) };
     let read = |text: &str| bytes(text, base).map_err(|why| option.complain(why));
     let (least, most) = (read(least)?, read(most)?);
     if least != most {
@@ -568,8 +568,8 @@ fn file_size(options: &mut Options<'_>, option: &OptionLine) -> Result<u64, Impo
     Ok(least.midpoint(most))
 }
 
-/// A size, or the first of a range of them.
-fn first_bytes(option: &OptionLine, base: KbBase) -> Result<u64, ImportError> {
-    let text = option.known()?.split('-').next().unwrap_or_default();
+/// A size, or the last of a range of them, whichever is larger: fio takes that.
+fn last_bytes(option: &OptionLine, base: KbBase) -> Result<u64, ImportError> {
+    let text = option.known()?.rsplit('-').next().unwrap_or_default();
     bytes(text, base).map_err(|why| option.complain(why))
 }

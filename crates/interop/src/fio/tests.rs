@@ -733,3 +733,13 @@ fn sections_whose_names_begin_with_global_are_for_all_jobs() {
         jobs.map(|job| (job.name.as_str(), job.mix[0].size.0 >> 10, job.mix[0].read)).collect();
     assert_eq!(found, [("a", 8, 0.0), ("Global", 16, 0.0), ("my global", 8, 0.0)]);
 }
+
+/// As fio 3.33 does: `size=2m-1m` is 1 MiB, `size=4m` with `offset=1m-2m` makes a file of 6 MiB.
+#[test]
+fn of_a_range_of_sizes_fio_takes_the_last() {
+    let span = |text: &str| read(&format!("[a]\ndirect=1\nrw=write\n{text}\n")).span;
+    let of = |bytes: u64| assay_spec::Span::Size(assay_spec::units::SizeSpec::Bytes(Bytes(bytes)));
+    assert_eq!(span("size=1m-2m"), of(2 << 20));
+    assert_eq!(span("size=2m-1m"), of(1 << 20));
+    assert_eq!(span("size=4m\noffset=1m-2m"), of(6 << 20));
+}
