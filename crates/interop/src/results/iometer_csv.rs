@@ -348,7 +348,8 @@ pub fn export(header: &RunHeader, events: &[Event]) -> String {
     let mut text = String::new();
     let mut at_ms = header.started_unix_ms;
     for step in measured(header, events) {
-        let end_ms = at_ms + step.jobs.iter().map(|job| job.measured_ns / 1_000_000).max().unwrap_or(0);
+        let longest_ns = step.jobs.iter().map(|job| job.measured_ns).max().unwrap_or(0);
+        let end_ms = at_ms + step.span_ns().unwrap_or(longest_ns) / 1_000_000;
         block(&mut text, header, &step, (at_ms, end_ms));
         at_ms = end_ms;
     }
@@ -410,8 +411,9 @@ fn row(test: &str, step: &Measured<'_>) -> Vec<String> {
     let mut cells: HashMap<&str, String> = HashMap::new();
     let mut put = |title, value: String| drop(cells.insert(title, value));
     let (mut all, mut rates) = (AccessStats::default(), [0.0; 4]);
+    let span_ns = step.span_ns();
     for job in &step.jobs {
-        let seconds = job.measured_ns as f64 / 1e9;
+        let seconds = span_ns.unwrap_or(job.measured_ns) as f64 / 1e9;
         let (read, write) = (&job.stats.read, &job.stats.write);
         for (rate, value) in rates.iter_mut().zip([read.ops(), write.ops(), read.bytes, write.bytes]) {
             *rate += value as f64 / seconds;

@@ -25,6 +25,8 @@ pub struct MeasuredJob<'h> {
     pub job: &'h Job,
     /// All access lines together.
     pub stats: AccessStats,
+    /// Where the measured window of the job begins in that of the step, ns.
+    pub start_ns: u64,
     /// Length of the measured window, ns. More than 0.
     pub measured_ns: u64,
     /// What was completed in each whole second; empty for results of another tool.
@@ -48,12 +50,27 @@ impl Measured<'_> {
     pub fn name(&self) -> String {
         format!("{} {}", self.test, self.step.label()).trim_end().to_owned()
     }
+
+    /// The time from the first start to the last end, ns, where a job was at work in less than 95 % of it. A sum of
+    /// rates is over that time then, as in the table of a run: over their own it would be one that no second had.
+    #[must_use]
+    pub fn span_ns(&self) -> Option<u64> {
+        let start_ns = self.jobs.iter().map(|job| job.start_ns).min()?;
+        let end_ns = self.jobs.iter().map(|job| job.start_ns.saturating_add(job.measured_ns)).max()?;
+        let span_ns = end_ns - start_ns;
+        let is_short = |job: &MeasuredJob<'_>| (job.measured_ns as f64) < SIDE_BY_SIDE * span_ns as f64;
+        self.jobs.iter().any(is_short).then_some(span_ns)
+    }
 }
+
+/// Part of the time of a step from which on jobs count as side by side: each ends with the last I/O of its own.
+const SIDE_BY_SIDE: f64 = 0.95;
 
 /// Returns the steps that ran to their end, with their sums.
 #[must_use]
 pub fn measured<'h>(header: &'h RunHeader, events: &[Event]) -> Vec<Measured<'h>> {
     let mut sums: BTreeMap<(StepId, usize), AccessStats> = BTreeMap::new();
+    let mut starts: BTreeMap<(StepId, usize), u64> = BTreeMap::new();
     let mut by_second: BTreeMap<(StepId, usize), Vec<Second>> = BTreeMap::new();
     let mut steps = Vec::new();
     for event in events {
@@ -64,6 +81,8 @@ pub fn measured<'h>(header: &'h RunHeader, events: &[Event]) -> Vec<Measured<'h>
                 if header.imported.is_none() {
                     count(by_second.entry(key).or_default(), interval, &sum);
                 }
+                let start_ns = starts.entry(key).or_insert(interval.start_ns);
+                *start_ns = interval.start_ns.min(*start_ns);
                 sums.entry(key).or_default().merge(&sum);
             }
             RunEvent::StepEnded(end) => {
@@ -76,6 +95,7 @@ pub fn measured<'h>(header: &'h RunHeader, events: &[Event]) -> Vec<Measured<'h>
                     .map(|(index, (job, job_end))| MeasuredJob {
                         job,
                         stats: sums.remove(&(end.step, index)).unwrap_or_default(),
+                        start_ns: starts.remove(&(end.step, index)).unwrap_or(0),
                         measured_ns: job_end.measured_ns,
                         seconds: by_second.remove(&(end.step, index)).unwrap_or_default(),
                         flush: flushes(end, index),

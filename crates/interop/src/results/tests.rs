@@ -271,6 +271,36 @@ fn exports_have_the_form_that_their_readers_want() {
     assert!(log.contains("\nTag=oltp_read,0.000,1.000,5.000,HIST"), "{log}");
 }
 
+/// A job of 41 ms beside one of 2.55 s: the rates of both were summed to 9,456 IOPS, which no second had.
+#[test]
+fn the_rate_of_iometer_is_over_the_time_of_all_jobs() {
+    let job = |name: &str, ops: u64, ms: u64| {
+        format!(
+            "{{\"jobname\": \"{name}\", \"groupid\": 0, \"job options\": {{\"rw\": \"read\"}}, \"read\": \
+             {{\"io_bytes\": {}, \"total_ios\": {ops}, \"runtime\": {ms}}}}}",
+            ops * 4096
+        )
+    };
+    let iops = |jobs: [String; 2], delay_ns: u64| {
+        let json = format!("{{\"fio version\": \"fio-3.33\", \"jobs\": [{}]}}", jobs.join(", "));
+        let (header, mut events) = events(fio_json::import("f.json", &json).unwrap());
+        for event in &mut events {
+            if let RunEvent::Interval(interval) = &mut event.what
+                && interval.job == 0
+            {
+                (interval.start_ns, interval.end_ns) = (delay_ns, interval.end_ns + delay_ns);
+            }
+        }
+        let csv = iometer_csv::export(&header, &events);
+        let all = csv.lines().find(|line| line.starts_with("ALL,")).unwrap();
+        all.split(',').nth(6).unwrap().parse::<f64>().unwrap().round()
+    };
+    let jobs = || [job("a", 256, 41), job("b", 8192, 2550)];
+    assert_eq!((iops(jobs(), 0), iops(jobs(), 2_959_000_000)), (3313.0, 2816.0));
+    // Jobs that end with the last I/O of their own count over their own time.
+    assert_eq!(iops([job("a", 960, 960), job("b", 1000, 1000)], 0), 2000.0);
+}
+
 #[test]
 fn malformed_results_are_refused_with_the_line_and_the_reason() {
     let csv = block("1", 1000.0, "1.1.0");
