@@ -35,6 +35,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("ops|ops/s|io/s|ios/s|i/os/s", "iops"),
     ("i/os|ios|iops of B per second", "$1 of $2"),
     ("K iops|transactions|tps", "=1*1000 $2"),
+    ("K sustained|total iops", "=1*1000 iops"),
     ("N m iops", "=1*1000000 iops"),
     ("N kiops", "=1*1000 iops"),
     ("iops per|a S", "iops each $2:each"),

@@ -292,11 +292,10 @@ impl Reading {
             "us" | "µs" => self.time(value / 1e3)?,
             "s" | "seconds" => self.time(value * 1e3)?,
             "rpm" => self.spindle(value)?,
-            "k" if is_speed((value * 1e3).round()) && self.is_speed_in_k() => {
-                self.spindle((value * 1e3).round())?
+            "k" if self.is_speed_in_k(value) => {
+                self.accept(&["rpm", "sas", "disks", "drives", "hdd", "hdds"]);
+                self.spindle((value * 1e3).round())?;
             }
-            "k" if self.accept(&["rpm", "disks", "drives", "hdd", "hdds"]) => self.spindle(value * 1e3)?,
-            "k" if is_speed((value * 1e3).round()) && self.accept(&["sas"]) => self.spindle(value * 1e3)?,
             "disks" | "drives" | "disk" | "drive" | "members" => self.devices(value)?,
             "hdd" | "hdds" | "spindles" => {
                 self.devices(value)?;

@@ -3,7 +3,7 @@
 use super::{CLASSES, Class, DEVICES, FAILURES, IO_MAX, IO_MIN, QuestionError, Reading, once, refuse, whole};
 use assay_spec::units::MIB;
 
-use crate::words::{ATTRIBUTES, IO_WORDS, bytes_of, means_nothing, number};
+use crate::words::{ATTRIBUTES, IO_WORDS, bytes_of, number};
 
 /// Speeds of disks, rpm, and the words of their classes.
 const SPEEDS: [(f64, &str); 5] =
@@ -173,12 +173,22 @@ impl Reading {
         self.disks.is_some() || DEVICES.contains(&next)
     }
 
-    /// Whether `10k` is a speed: in front of a level (`10k RAID10`), behind the devices (`24 disks 10k`), or behind a
-    /// level with no number after it (`RAID5 15k`).
-    pub(super) fn is_speed_in_k(&self) -> bool {
-        let is_last = self.peek().is_empty() || means_nothing(self.peek()) || FAILURES.contains(&self.peek());
-        let level_before = is_level(self.before_size(0)) || self.before_size(1) == "raid";
-        is_level(self.peek()) || DEVICES.contains(&self.before_size(0)) || is_last && level_before
+    /// Whether `10k` is a speed: I/Os have powers of two in KiB, so a number that disks turn at is one of I/Os only
+    /// where their word stands beside it.
+    pub(super) fn is_speed_in_k(&self, value: f64) -> bool {
+        let is_of_rotation =
+            self.peek() == "rpm" || DEVICES.contains(&self.peek()) && value.log2().fract() != 0.0;
+        let names_io = IO_WORDS.contains(&self.peek()) || ["block", "blocks"].contains(&self.before_size(0));
+        is_of_rotation || is_speed((value * 1e3).round()) && !names_io && !self.is_of_blocks()
+    }
+
+    /// Whether a speed stands beside the capacity just read: `4 TB 7200 rpm`, `7200 rpm 4 TB`.
+    fn speed_is_beside(&self) -> bool {
+        let after = self.words.get(self.next + 1).map_or("", String::as_str);
+        let is_ahead = is_speed_word(self.peek(), after);
+        is_ahead
+            || is_speed_word(self.before_size(0), "")
+            || is_speed_word(self.before_size(1), self.before_size(0))
     }
 
     pub(super) fn spindle(&mut self, rpm: f64) -> Result<(), QuestionError> {
@@ -243,6 +253,9 @@ impl Reading {
                 false => once(&mut self.in_front, bytes, "bytes in front of a class"),
             };
         }
+        if self.speed_is_beside() {
+            return once(&mut self.in_front, bytes, "bytes in front of a class");
+        }
         self.pending = None;
         self.limit_behind();
         match self.accept_active() {
@@ -272,6 +285,16 @@ impl Reading {
 /// Whether a word begins a RAID level.
 fn is_level(word: &str) -> bool {
     word.starts_with("raid") || ["mirrored", "mirrors", "mirroring"].contains(&word)
+}
+
+/// Whether a word, or a number and the word after it, is the speed of a disk: `7200rpm`, `10k`, `7200 rpm`.
+fn is_speed_word(word: &str, after: &str) -> bool {
+    match number(word) {
+        Some((value, "rpm")) => is_speed(value),
+        Some((value, "k")) => is_speed((value * 1e3).round()),
+        Some((value, "")) => after == "rpm" && is_speed(value),
+        _ => false,
+    }
 }
 
 /// Whether a number is the speed of a disk, rpm.

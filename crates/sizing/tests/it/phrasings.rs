@@ -232,7 +232,10 @@ const FRESH: &[(&str, &str)] = &[
         "Is 8x 1.92TB SATA SSD in raid 10 enough for 60000 iops at 8k 70% read?",
         "i60000 r70 s8KiB k8 z1920GB cssd l10",
     ),
-    ("what happens to 10000 iops 8k when a disk of raid5 8x 1.2TB 10k fails", "!a question has one load"),
+    (
+        "what happens to 10000 iops 8k when a disk of raid5 8x 1.2TB 10k fails",
+        "i10000 s8KiB k8 z1200GB c10k l5 efailed",
+    ),
     ("backup target, 1.5 GB/s streaming write, 100TB", "i22888.2 r0 n0 d100TB"),
     ("20 cameras at 8 Mbit/s, keep 30 days", "!say how much data there is in all"),
     ("oracle oltp 20000 iops 8 KB 60:40 read/write, latency under 1 ms", "i20000 r60 s8KiB m1"),
@@ -250,7 +253,7 @@ const FRESH: &[(&str, &str)] = &[
     ("40 VMs with 60 IOPS and 100 GB each", "i2400 d4TB"),
     ("budget of 12 drives, max iops 4k read", "r100 s4KiB k12"),
     ("2 x 960GB NVMe mirror, 40k iops write 4k", "i40000 r0 s4KiB k2 z960GB cnvme l1"),
-    ("raid 5 10k 4k random read 3000 iops", "!a question has one load"),
+    ("raid 5 10k 4k random read 3000 iops", "i3000 r100 n100 s4KiB c10k l5"),
     ("survives two failures, 3000 iops", "i3000 l6"),
     ("3000 iops, survive 2 of 12 disks", "i3000 k12 l6"),
     ("12 mailboxes with 5 GB and 3 iops each", "i36 d60GB"),
@@ -258,6 +261,34 @@ const FRESH: &[(&str, &str)] = &[
     ("3 node cluster each 2000 iops", "i6000"),
     ("4 node cluster, each 3000 iops 8k", "i12000 s8KiB"),
     ("8 read intensive ssd 20000 iops 90% read", "i20000 r90 k8 cssd"),
+];
+
+/// Taken for something else before: the speed of disks for the size of I/Os.
+const SPEEDS: &[(&str, &str)] = &[
+    ("3000 IOPS, 24 x 600 GB 15k", "i3000 k24 z600GB c15k"),
+    ("24 drives of 1.2 TB 10k, 3000 IOPS, raid 10", "i3000 k24 z1200GB c10k l10"),
+    ("3000 IOPS, RAID10, 10k, 4 TB", "i3000 d4TB c10k l10"),
+    ("24x 900GB 10K, RAID6, 70% read", "r70 k24 z900GB c10k l6"),
+    ("24 disks 10k rpm, 3000 IOPS", "i3000 k24 c10k"),
+    ("3000 IOPS, 15k, 8k", "i3000 s8KiB c15k"),
+    ("10k IOPS, 10k, 8k", "i10000 s8KiB c10k"),
+    ("10k sustained IOPS, 8k", "i10000 s8KiB"),
+    ("3000 IOPS, 10k blocks", "i3000 s10KiB"),
+    ("3000 IOPS, block size 10k", "i3000 s10KiB"),
+    ("3000 IOPS, 8k HDD", "i3000 s8KiB c5400rpm+7200rpm+10k+15k"),
+    ("3000 IOPS 8k without SSDs", "i3000 s8KiB c5400rpm+7200rpm+10k+15k"),
+    ("3000 IOPS, 12k disks", "!disks turn at 5400, 7200, 10000 or 15000 rpm"),
+];
+
+/// Taken for an amount of data before: the size of counted devices.
+const CAPACITIES: &[(&str, &str)] = &[
+    ("RAID6 of 22 disks, 4TB 7200rpm, 8k", "s8KiB k22 z4TB c7200rpm l6"),
+    ("22 disks RAID6 4TB SSD, 8k", "s8KiB k22 z4TB cssd l6"),
+    ("12 disks 4 TB 7200 rpm RAID10", "k12 z4TB c7200rpm l10"),
+    ("12 x 7200 rpm 4 TB", "k12 z4TB c7200rpm"),
+    ("12 x 7200 rpm 4 TB, 10 TB of data", "d10TB k12 z4TB c7200rpm"),
+    ("2000 IOPS, 12 disks, 7200 rpm, 10 TB", "i2000 d10TB k12 c7200rpm"),
+    ("2000 IOPS, 10 TB 7200 rpm", "i2000 d10TB c7200rpm"),
 ];
 
 const PHRASINGS: &[(&str, &str)] = &[
@@ -489,6 +520,16 @@ fn what_people_type_is_understood_or_says_what_to_write() {
     check(LATER);
     check(MISREAD);
     check(FRESH);
+}
+
+#[test]
+fn a_speed_is_no_size_of_an_io() {
+    check(SPEEDS);
+}
+
+#[test]
+fn a_capacity_beside_a_speed_is_that_of_each_counted_device() {
+    check(CAPACITIES);
 }
 
 fn check(phrasings: &[(&str, &str)]) {
