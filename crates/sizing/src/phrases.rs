@@ -112,6 +112,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("B net", "$1"),
     ("N x B S", "$1 $3 , =1*2 bytes"),
     ("B per S", "$1 per-session $2:each"),
+    ("N S of B", "$1 $2 , $3 per-session"),
     // Mixes.
     ("all reads", "read only"),
     ("all writes", "write only"),

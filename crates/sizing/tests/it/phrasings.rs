@@ -291,6 +291,13 @@ const CAPACITIES: &[(&str, &str)] = &[
     ("2000 IOPS, 10 TB 7200 rpm", "i2000 d10TB c7200rpm"),
 ];
 
+/// Taken for all of them together before: what each of something has.
+const OF_EACH: &[(&str, &str)] = &[
+    ("3000 mailboxes of 10 GB, 0.1 IOPS per mailbox", "i300 d30TB"),
+    ("100 VMs of 20 GB with 50 IOPS each", "i5000 d2TB"),
+    ("100 VMs of 20 GB each, 50 IOPS per VM", "i5000 d2TB"),
+];
+
 const PHRASINGS: &[(&str, &str)] = &[
     // Rates.
     ("2000 IOPS", "i2000"),
@@ -530,6 +537,11 @@ fn a_speed_is_no_size_of_an_io() {
 #[test]
 fn a_capacity_beside_a_speed_is_that_of_each_counted_device() {
     check(CAPACITIES);
+}
+
+#[test]
+fn what_many_are_of_each_of_them_has() {
+    check(OF_EACH);
 }
 
 fn check(phrasings: &[(&str, &str)]) {
