@@ -127,6 +127,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("3/4 reads|writes|read|write", "75 % $1"),
     ("one quarter reads|writes", "25 % $1"),
     ("N % of reads|writes", "$1 % $2 of-them"),
+    ("N % are reads|writes|random|sequential", "$1 % $2"),
     ("fully|purely random", "random"),
     ("purely sequential", "sequential"),
     ("read:write|read-write", "read/write"),
@@ -201,6 +202,10 @@ const PHRASES: &[(&str, &str)] = &[
     ("fc N gbit|gb|g|gfc", "$1 gfc fc"),
 ];
 
+/// Reads and writes of a question are in sequence alike.
+const OF_ONE_KIND: &str = "sizing has one order for reads and writes; give the share of all I/Os, as in \"70 % read, \
+                           40 % random\"";
+
 /// Patterns that no load follows from, and the sentence that says what would be.
 const EXPLAINED: &[(&str, &str)] = &[
     ("backup|ingest|record|recording", "say how much in how long, as in \"backup 20 TB in 8 hours\""),
@@ -227,6 +232,10 @@ const EXPLAINED: &[(&str, &str)] = &[
         "keep|retain N days|weeks|months|years",
         "say how much data there is in all, as in \"20 TB\", and its rate, as in \"160 Mbit/s sequential write\"",
     ),
+    ("read|write|reads|writes of which|them|those N % random|sequential", OF_ONE_KIND),
+    ("read|write|reads|writes , of which|them|those N % random|sequential", OF_ONE_KIND),
+    ("read|write|reads|writes N % of which|them|those random|sequential", OF_ONE_KIND),
+    ("read|write|reads|writes , N % of which|them|those random|sequential", OF_ONE_KIND),
     ("read|write|reads|writes heavy|intensive", "write the share, as in 30 % read"),
     ("iops per tb|tib|gb|gbyte|gib", "say the rate in all, as in \"15000 IOPS, 3 TB\""),
     (

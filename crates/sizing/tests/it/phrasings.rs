@@ -298,6 +298,15 @@ const OF_EACH: &[(&str, &str)] = &[
     ("100 VMs of 20 GB each, 50 IOPS per VM", "i5000 d2TB"),
 ];
 
+/// Taken for a share of all I/Os before: one of the reads.
+const OF_A_PART: &[(&str, &str)] = &[
+    ("2000 IOPS, 65% read of which 40% random", "!give the share of all I/Os"),
+    ("2000 IOPS, 65% reads, of which 40% are random", "!give the share of all I/Os"),
+    ("2000 IOPS, 65% reads, 40% of which random", "!give the share of all I/Os"),
+    ("2000 IOPS, 30% writes, 20% of them sequential", "!give the share of all I/Os"),
+    ("2000 IOPS, 10 TB of which 500 GB active", "i2000 d10TB a500GB"),
+];
+
 const PHRASINGS: &[(&str, &str)] = &[
     // Rates.
     ("2000 IOPS", "i2000"),
@@ -542,6 +551,11 @@ fn a_capacity_beside_a_speed_is_that_of_each_counted_device() {
 #[test]
 fn what_many_are_of_each_of_them_has() {
     check(OF_EACH);
+}
+
+#[test]
+fn a_share_of_the_reads_is_none_of_all_ios() {
+    check(OF_A_PART);
 }
 
 fn check(phrasings: &[(&str, &str)]) {
