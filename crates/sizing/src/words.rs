@@ -275,7 +275,7 @@ pub(super) fn cut(text: &str) -> Vec<String> {
         let digit = |at: Option<usize>| at.and_then(|at| letters.get(at)).is_some_and(char::is_ascii_digit);
         match c {
             // 2,000 is a number, and `2000, 70 %` two of them.
-            ',' if digit(i.checked_sub(1)) && (1..=3).all(|n| digit(Some(i + n))) && !digit(Some(i + 4)) => {}
+            ',' if digit(i.checked_sub(1)) && digit(Some(i + 1)) => clean.push_str(comma(&letters, i)),
             '?' | '!' | '(' | ')' | '"' => clean.push(' '),
             // A comma ends what belongs together: `4 TB, SSD` is not the size of a drive.
             ',' | ';' => clean.push_str(" , "),
@@ -285,6 +285,45 @@ pub(super) fn cut(text: &str) -> Vec<String> {
     }
     let words = clean.split_whitespace().map(|word| in_lower_case(word.trim_end_matches(['.', ':'])));
     words.collect()
+}
+
+/// Units of which a number is a fraction as often as not; sizes of I/Os and rates are whole numbers.
+const OF_FRACTIONS: &[&str] =
+    &["ms", "us", "µs", "s", "tb", "tib", "gb", "gib", "pb", "gb/s", "gib/s", "mb/s", "mib/s", "gbit/s"];
+
+/// What stands for a comma between two digits.
+///
+/// It groups thousands in front of three digits, or begins a fraction: behind a 0, and in front of one or two digits of
+/// a unit that has fractions. In front of three digits of a time it may be either, and stays, to be refused. Behind
+/// what is no number by itself (`RAID10,8k`, `raid 5,8 TB`, `70/30,8k`) it ends what belongs together.
+fn comma(letters: &[char], at: usize) -> &'static str {
+    let is_of_number = |c: &char| c.is_ascii_digit() || *c == ',';
+    let start = letters[..at].iter().rposition(|c| !is_of_number(c)).map_or(0, |before| before + 1);
+    let before = &letters[start..at];
+    let end =
+        letters[at + 1..].iter().position(|c| !c.is_ascii_digit()).map_or(letters.len(), |n| at + 1 + n);
+    let behind: String = letters[end..].iter().collect();
+    let unit = behind.trim_start().split(|c: char| c.is_whitespace() || c == ',').next().unwrap_or("");
+    let unit = unit.trim_end_matches(['.', '?', ')']).to_lowercase();
+    let is_fraction = before == ['0'] || before.len() <= 3 && OF_FRACTIONS.contains(&unit.as_str());
+    match end - at - 1 {
+        _ if !begins_number(&letters[..start]) => " , ",
+        3 if before == ['0'] => ".",
+        3 if before.len() <= 3 && ["ms", "s"].contains(&unit.as_str()) => ",",
+        3 => "",
+        1 | 2 if is_fraction && !before.contains(&',') => ".",
+        _ => " , ",
+    }
+}
+
+/// Whether the digits behind these letters are a number, and no part of a name or of a mix.
+fn begins_number(letters: &[char]) -> bool {
+    let text: String = letters.iter().collect();
+    let last_word = text.split_whitespace().last().unwrap_or("").to_lowercase();
+    let names_level = text.ends_with(char::is_whitespace) && ["raid", "level"].contains(&last_word.as_str());
+    let is_factor = text.ends_with('x') && text.trim_end_matches('x').ends_with(|c: char| c.is_ascii_digit());
+    let is_part = text.ends_with(|c: char| c.is_alphanumeric() || ['/', '.', ':'].contains(&c));
+    !names_level && (is_factor || !is_part)
 }
 
 /// Units whose case tells bits from bytes, and other spellings.

@@ -116,7 +116,17 @@ pub(super) fn picture(words: &[String]) -> Option<String> {
 }
 
 /// Refuses `3.000`: three thousand where points group digits, and three elsewhere; `0.125` is a fraction everywhere.
+/// Refuses `1,500 ms` too, of which [`crate::words::cut`] left the comma.
 pub(super) fn no_grouping_by_points(word: &str) -> Result<(), QuestionError> {
+    if let Some((whole, fraction)) = word.split_once(',')
+        && whole.ends_with(|c: char| c.is_ascii_digit())
+    {
+        let fraction = fraction.trim_end_matches(|c: char| !c.is_ascii_digit());
+        return refuse(format!(
+            "{whole},{fraction}: a comma before three digits can group them; write {whole}{fraction}, or {whole}.{fraction}0 for \
+             the fraction"
+        ));
+    }
     let digits = &word[..word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len())];
     let groups: Vec<&str> = digits.split('.').collect();
     let [first, rest @ ..] = &groups[..] else { return Ok(()) };

@@ -307,6 +307,27 @@ const OF_A_PART: &[(&str, &str)] = &[
     ("2000 IOPS, 10 TB of which 500 GB active", "i2000 d10TB a500GB"),
 ];
 
+/// Taken for a thousand times as much before: what is less than one.
+const COMMAS: &[(&str, &str)] = &[
+    ("2000 IOPS, p99 0,500 ms", "i2000 p0.5"),
+    ("2000 IOPS, 0,750 TB", "i2000 d750GB"),
+    ("100 VMs, 0,25 IOPS each", "i25"),
+    ("2000 IOPS, p99 1,5 ms", "i2000 p1.5"),
+    ("2000 IOPS, 2,5 TB", "i2000 d2500GB"),
+    ("2000 IOPS, 2,75TB", "i2000 d2750GB"),
+    ("2000 IOPS, p99 1,500 ms", "!1,500: a comma before three digits can group them"),
+    ("2000 IOPS, p99 1,500ms", "!write 1500, or 1.5000 for the fraction"),
+    ("1,500 IOPS, p99 20 ms", "i1500 p20"),
+    ("10,000 IOPS", "i10000"),
+    ("1,000,000 IOPS", "i1000000"),
+    ("2000 IOPS, 1,500 GB", "i2000 d1500GB"),
+    ("2000 IOPS, raid 5,8 TB", "i2000 d8TB l5"),
+    ("2000 IOPS, RAID10,8k,4 TB", "i2000 s8KiB d4TB l10"),
+    ("RAID10,500 IOPS", "i500 l10"),
+    ("2000 IOPS,70/30,8k", "i2000 r70 s8KiB"),
+    ("4x2,000 GB disks", "k4 z2TB"),
+];
+
 const PHRASINGS: &[(&str, &str)] = &[
     // Rates.
     ("2000 IOPS", "i2000"),
@@ -556,6 +577,11 @@ fn what_many_are_of_each_of_them_has() {
 #[test]
 fn a_share_of_the_reads_is_none_of_all_ios() {
     check(OF_A_PART);
+}
+
+#[test]
+fn a_comma_groups_digits_or_begins_a_fraction() {
+    check(COMMAS);
 }
 
 fn check(phrasings: &[(&str, &str)]) {
