@@ -249,6 +249,7 @@ fn described_at(question: &Question, array: &Array, level: Option<Level>) -> Res
     if let Some(level) = level.filter(|level| *level != array.raid.level) {
         let least = || counts(level, leg_of(level)).first().copied().unwrap_or(1);
         let disks = if varies { least() } else { question.disks.unwrap_or_else(|| count_of(&array)) };
+        in_whole_legs(level, disks)?;
         apply(&mut array, &resized(level, disks))?;
     }
     apply(&mut array, &common(question, false))?;
@@ -321,8 +322,10 @@ fn proposals(question: &mut Question) -> Result<Vec<Series>, SizingError> {
                 continue;
             }
             let first = counts.first().copied().unwrap_or(1);
+            in_whole_legs(*level, first)?;
             apply(&mut array, &format!("link.rate=none {}", resized(*level, first)))?;
-            apply(&mut array, &common(question, true))?;
+            let slc = scaled_slc(question, &array).unwrap_or_default();
+            apply(&mut array, &format!("{} {slc}", common(question, true)))?;
             series.push(Series { array, devices: class.name, price_word: class.word.to_owned(), counts });
         }
     }
@@ -392,6 +395,30 @@ fn common(question: &Question, proposed: bool) -> String {
     set.extend(link.map(|link| format!("link.rate={}", link.name())));
     set.extend(protocol.map(|protocol| format!("protocol.kind={}", protocol.word())));
     set.join(" ")
+}
+
+/// The override for the SLC cache that a class assumes, where the question has a smaller device: it is a part of the
+/// flash.
+fn scaled_slc(question: &Question, array: &Array) -> Option<String> {
+    let Device::Ssd(ssd) = &array.device else { return None };
+    #[expect(clippy::cast_precision_loss, reason = "a capacity, below 2^53")]
+    let part = question.disk_size?.0 as f64 / ssd.capacity.value;
+    let slc = ssd.slc.as_ref().filter(|_| part < 1.0)?;
+    Some(format!("device.slc={:.0}B", slc.value * part))
+}
+
+/// Refuses a number of devices that makes no legs or vdevs of one size.
+fn in_whole_legs(level: Level, disks: u32) -> Result<(), SizingError> {
+    let Some(leg) = leg_of(level).filter(|leg| !disks.is_multiple_of((disks / leg).max(1))) else {
+        return Ok(());
+    };
+    let what = if matches!(level, Level::Raid50 | Level::Raid60) { "legs" } else { "vdevs" };
+    let (less, more) = (disks / leg * leg, (disks / leg + 1) * leg);
+    Err(SizingError::Question(format!(
+        "{disks} disks: {} is proposed in {what} of {leg}, and {disks} are no whole number of them; ask for {less} or \
+         {more}, or describe the array in a file (`raid.groups`) and name it with --array",
+        level.name()
+    )))
 }
 
 /// The overrides for a level with this many devices.

@@ -464,6 +464,29 @@ fn levels_that_a_number_of_devices_cannot_have_are_left_out() {
     }
 }
 
+/// The messages spoke of "3 equal groups" and of `device.slc`, which no question has.
+#[test]
+fn what_no_question_says_is_in_no_refusal() {
+    let sized = |text: &str| answer(parse(text).unwrap(), &[], &Prices::new(), Precision::Closed);
+    for (text, says) in [
+        (
+            "100 IOPS, 22 disks, raidz2",
+            "22 disks: raidz2 is proposed in vdevs of 6, and 22 are no whole number",
+        ),
+        (
+            "100 IOPS, 25 disks, RAID60",
+            "25 disks: RAID60 is proposed in legs of 8, and 25 are no whole number",
+        ),
+    ] {
+        let message = sized(text).expect_err(text).to_string();
+        assert!(message.starts_with(says), "{message}");
+    }
+    for text in ["100 IOPS, 21 disks, raidz2", "100 IOPS, 4 disks, raidz2", "100 IOPS, 2 x 32 GB SSD mirror"]
+    {
+        assert!(sized(text).is_ok(), "{text}: {}", sized(text).unwrap_err());
+    }
+}
+
 #[test]
 fn the_cheapest_is_the_best_where_prices_are_given() {
     let ask = || parse("3000 IOPS, 70% read, 8 KiB, mean 12 ms, 4 TB, RAID10, 7200 rpm, SSD").unwrap();
