@@ -20,8 +20,12 @@ use super::class::Range;
 
 const GIB: f64 = 1_073_741_824.0;
 const MIB: f64 = 1_048_576.0;
-/// Largest I/O that counts as one on SSDs, bytes.
+/// Largest I/O that counts as one, bytes: on SSDs, and on volumes of disks (AWS, st1 and sc1).
 const COUNTED_AS_ONE: f64 = 262_144.0;
+const COUNTED_AS_ONE_ON_DISKS: f64 = MIB;
+/// The largest volume, GiB: of gp2, io1, st1 and sc1 (AWS), and of gp3, io2, ultra, premium v2 and persistent disks.
+const GIB_MAX: f64 = 16_384.0;
+const GIB_MAX_LARGE: f64 = 65_536.0;
 /// The credits of gp2, I/Os (AWS), and how long a small premium disk bursts, s (Azure).
 const GP2_CREDITS: f64 = 5.4e6;
 const AZURE_BURST_S: f64 = 1800.0;
@@ -47,6 +51,8 @@ struct Limits {
     mb_s: [Range; 2],
     /// I/Os at one outstanding: reads and writes.
     alone: [Range; 2],
+    /// Largest I/O that counts as one, bytes.
+    counted: f64,
     /// What was written, for a sentence.
     source: &'static str,
 }
@@ -73,6 +79,22 @@ const VOLUMES: &[(&[&str], Rule)] = &[
     (&["cloud_ssd", "cloud-ssd"], cloud_ssd),
 ];
 
+/// The largest volume of a type, GiB; the tables of the others end with theirs.
+const LARGEST: &[(&str, f64)] = &[
+    ("gp2", GIB_MAX),
+    ("gp3", GIB_MAX_LARGE),
+    ("io1", GIB_MAX),
+    ("io2", GIB_MAX_LARGE),
+    ("st1", GIB_MAX),
+    ("sc1", GIB_MAX),
+    ("premium-ssd-v2", GIB_MAX_LARGE),
+    ("ultra", GIB_MAX_LARGE),
+    ("pd-standard", GIB_MAX_LARGE),
+    ("pd-balanced", GIB_MAX_LARGE),
+    ("pd-ssd", GIB_MAX_LARGE),
+    ("cloud_ssd", 32_768.0),
+];
+
 /// The names of volumes, the first of each.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
@@ -97,7 +119,11 @@ pub fn volume(name: &str, order: Order) -> Result<Array, String> {
         format!("`{name}` is not a volume that is known{}", assay_spec::suggest(&plain, &known))
     })?;
     let bytes = order.bytes.ok_or("a volume needs its `size`, like \"500GiB\"")?;
-    let limits = rule(&order, bytes / GIB)?;
+    let gib = bytes / GIB;
+    if let Some((_, most)) = LARGEST.iter().find(|(known, most)| *known == names[0] && gib > *most) {
+        return Err(format!("{gib:.0} GiB: the largest volume {} has {most} GiB", names[0]));
+    }
+    let limits = rule(&order, gib)?;
     Ok(array(names[0], bytes, &limits))
 }
 
@@ -156,7 +182,7 @@ fn array(name: &str, bytes: f64, limits: &Limits) -> Array {
     };
     array.raid.level = Level::Single;
     // I/Os that follow each other count as one up to this size.
-    array.raid.chunk = Quantity::exact(COUNTED_AS_ONE, Provenance::Sheet(AWS.to_owned()));
+    array.raid.chunk = Quantity::exact(limits.counted, sheet());
     array.raid.disks = Quantity::exact(1.0, Provenance::Assumed("by definition".to_owned()));
     if let Some((burst, credits)) = limits.burst {
         array.controller.burst_iops = Some(Quantity::exact(burst, sheet()));
@@ -185,7 +211,7 @@ const ALIBABA: &str = "Alibaba Cloud, ECS cloud disk parameters, read 2026-11-24
 
 /// Limits that are the same for reads and writes.
 fn alike(iops: Range, mb_s: Range, alone: [Range; 2], source: &'static str) -> Limits {
-    Limits { iops: [iops; 2], burst: None, mb_s: [mb_s; 2], alone, source }
+    Limits { iops: [iops; 2], burst: None, mb_s: [mb_s; 2], alone, counted: COUNTED_AS_ONE, source }
 }
 
 /// The IOPS of an order between what is included and the most.
@@ -226,15 +252,28 @@ fn gp3(order: &Order, gib: f64) -> Result<Limits, String> {
     Ok(alike(exactly(iops), exactly(mb_s), SINGLE_DIGIT_MS, AWS_GP3))
 }
 
+/// What has a throughput that follows from its IOPS.
+fn of_iops(order: &Order, name: &str) -> Result<(), String> {
+    match order.mb_s {
+        Some(_) => Err(format!("the throughput of {name} follows from its IOPS; leave out `throughput`")),
+        None => Ok(()),
+    }
+}
+
+/// Up to 32,000 IOPS as much as I/Os of 256 KiB need, at most 500 MiB/s; above that 16 KiB for each of them, which are
+/// 1,000 MiB/s for 64,000.
 fn io1(order: &Order, gib: f64) -> Result<Limits, String> {
+    of_iops(order, "io1")?;
     let most = (50.0 * gib).clamp(100.0, 64_000.0);
     let iops = order.iops.ok_or("io1 needs `iops`: the rate that was provisioned")?;
     let iops = ordered("IOPS", Some(iops), 100.0, most)?;
-    let mb_s = (iops * 256.0 * 1024.0 / 1e6).min(if iops > 32_000.0 { 1000.0 } else { 500.0 } * 1.048_576);
+    let mib_s = if iops > 32_000.0 { iops / 64.0 } else { (iops / 4.0).min(500.0) };
+    let mb_s = mib_s * 1.048_576;
     Ok(alike(exactly(iops), exactly(mb_s), SINGLE_DIGIT_MS, AWS))
 }
 
 fn io2(order: &Order, gib: f64) -> Result<Limits, String> {
+    of_iops(order, "io2")?;
     let most = (1000.0 * gib).clamp(100.0, 256_000.0);
     let iops = order.iops.ok_or("io2 needs `iops`: the rate that was provisioned")?;
     let iops = ordered("IOPS", Some(iops), 100.0, most)?;
@@ -250,7 +289,8 @@ fn of_disks(gib: f64, [base, burst]: [f64; 2], [iops, most]: [f64; 2]) -> Limits
     let mb_s = Range(slow, mib_s(burst).max(slow), mib_s(burst).max(slow));
     // Each random I/O costs the credits of 1 MiB.
     let random = |mb_s: f64| (mb_s / 1.048_576).min(iops).max(1.0);
-    alike(Range(random(mb_s.0), random(mb_s.1), random(mb_s.2)), mb_s, OF_DISKS, AWS)
+    let limits = alike(Range(random(mb_s.0), random(mb_s.1), random(mb_s.2)), mb_s, OF_DISKS, AWS);
+    Limits { counted: COUNTED_AS_ONE_ON_DISKS, ..limits }
 }
 
 fn st1(order: &Order, gib: f64) -> Result<Limits, String> {
@@ -316,8 +356,13 @@ fn ultra(order: &Order, gib: f64) -> Result<Limits, String> {
     let most = (300.0 * gib).clamp(100.0, 160_000.0);
     let iops = order.iops.ok_or("ultra needs `iops`: the rate that was provisioned")?;
     let iops = ordered("IOPS", Some(iops), 100.0, most)?;
-    let mb_s = (iops * 256.0 / 1000.0).clamp(1.0, 4000.0);
-    let mb_s = order.mb_s.map_or(mb_s, |given| given.min(mb_s));
+    let most = (iops * 256.0 / 1000.0).clamp(1.0, 4000.0);
+    let mb_s = match order.mb_s {
+        Some(given) if given > most => {
+            return Err(format!("{given} MB/s cannot be had of {iops:.0} IOPS: at most {most:.0}"));
+        }
+        given => given.unwrap_or(most),
+    };
     Ok(alike(exactly(iops), exactly(mb_s), SUBMILLISECOND, AZURE))
 }
 
@@ -357,6 +402,7 @@ fn persistent(gib: f64, iops: [f64; 2], mb_s: f64, base: [f64; 2], alone: [Range
         burst: None,
         mb_s: [stream(1200.0), stream(writes)],
         alone,
+        counted: COUNTED_AS_ONE,
         source: GOOGLE,
     }
 }
