@@ -15,8 +15,8 @@ use crate::{schema, strangers};
 /// How long one process waits for another's write. Writes take milliseconds; a stalled disk may take seconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Page of a new file, bytes. An interval of a LUN and what the host did in that second take 2.5 and 0.65 KB: of pages of
-/// 4 and of 8 KiB, a quarter would stay empty.
+/// Page of a new file, bytes. An interval of a LUN and what the host did in that second take 2.5 and 0.65 KB: of pages
+/// of 4 and of 8 KiB, a quarter would stay empty.
 const PAGE_BYTES: i64 = 16_384;
 
 /// What a connection keeps of the file, KiB. Digests of the runs of one target lie far apart: with the 2 MiB of SQLite,
