@@ -54,7 +54,7 @@ impl Measured<'_> {
     /// The time from the first start to the last end, ns, where a job was at work in less than 95 % of it. A sum of
     /// rates is over that time then, as in the table of a run: over their own it would be one that no second had.
     #[must_use]
-    pub fn span_ns(&self) -> Option<u64> {
+    pub(crate) fn span_ns(&self) -> Option<u64> {
         let start_ns = self.jobs.iter().map(|job| job.start_ns).min()?;
         let end_ns = self.jobs.iter().map(|job| job.start_ns.saturating_add(job.measured_ns)).max()?;
         let span_ns = end_ns - start_ns;
