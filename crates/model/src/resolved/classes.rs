@@ -274,6 +274,7 @@ impl ResolvedArray {
         let stored = super::software::stored(&self.array, self.corner);
         let of = |case: &crate::raid::Case| {
             let phases = case.phases.map(|p| Phase { bytes: p.bytes * stored, ..p }.placed(place));
+            let phases = if place == Place::Behind { written_only(phases) } else { phases };
             IoCost { phases, part: case.part, ..io_cost.clone() }
         };
         cases.iter().map(|case| Class { share: share * case.share, io_cost: of(case) }).collect()
@@ -292,5 +293,14 @@ impl ResolvedArray {
         let rewound = workload.reconnect_every.filter(|_| access.random_pct == 0.0);
         let stretch = rewound.map_or(self.span_bytes, |n| f64::from(n) * access.size.0 as f64);
         if stretch.min(self.span_bytes) <= self.read_cache_bytes { 1.0 } else { 0.0 }
+    }
+}
+
+/// The visits of a write that continues the last one: what the rest of its stripe would tell was written just now, and
+/// is in memory, with or without a failed member.
+fn written_only(phases: [Phase; 2]) -> [Phase; 2] {
+    match phases {
+        [Phase { kind: Kind::Read, .. }, written] if written.visits > 0 => [written, Phase::NONE],
+        phases => phases,
     }
 }

@@ -57,6 +57,34 @@ fn visits_are_those_of_the_textbook() {
     assert_eq!(visits(&disks("5", 8, ""), Kind::Write, 4096.0), 4.0);
 }
 
+/// A stream has nothing to read before it writes, and lost nine tenths of its rate with a failed disk all the same.
+#[test]
+fn a_stream_of_writes_reads_nothing_with_a_failed_disk_either() {
+    let stream = |a: &Array, bytes| {
+        let load = Workload::simple("s", bytes, 0.0, 0.0, 16);
+        let resolved = ResolvedArray::new(a, Corner::Nominal, load.region(), &mut Tables::default());
+        let options = SimOptions { max_ios: 20_000, ..SimOptions::default() };
+        [
+            predict(a, &load, Engines::Closed, &mut Tables::default()).iops.value,
+            simulate(&resolved, &[load], options)[0].iops,
+        ]
+    };
+    for (level, more) in [("5", ""), ("6", ""), ("6", "raid.failed=2"), ("60", "raid.groups=2"), ("10", "")] {
+        for bytes in [16_384, 65_536, 262_144] {
+            let healthy = stream(&disks(level, 8, more.trim_start_matches("raid.failed=2")), bytes);
+            let failed = if more.contains("failed") { "" } else { "raid.failed=1" };
+            let degraded = stream(&disks(level, 8, &format!("{more} {failed}")), bytes);
+            for (degraded, healthy) in degraded.into_iter().zip(healthy) {
+                let left = degraded / healthy;
+                assert!(
+                    (0.6..1.6).contains(&left),
+                    "RAID{level} {more}, {bytes}: {healthy:.0}, then {degraded:.0}"
+                );
+            }
+        }
+    }
+}
+
 /// Reviews of 8-disk arrays (xbitlabs, LSI 8708EM2 and HighPoint 4320, 2009): reads of RAID5 and RAID6 fall to one half
 /// with a failed disk.
 #[test]
@@ -128,7 +156,10 @@ fn a_rebuild_slows_streams_down_in_both_engines() {
             println!("{what}");
             assert!(simulated < bound * 1.03, "{what}");
             assert!((simulated / before - 0.7).abs() < 0.04, "{what}");
-            assert!((closed / simulated - 1.0).abs() < 0.1, "{what}");
+            // Writes of a stream over disks wait for revolutions, which all that are there share: the closed form has
+            // their mean only.
+            let off = if base.starts_with("hdd") && read == 0.0 { 0.15 } else { 0.1 };
+            assert!((closed / simulated - 1.0).abs() < off, "{what}");
         }
     }
 }
