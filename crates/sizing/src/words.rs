@@ -295,7 +295,7 @@ const OF_FRACTIONS: &[&str] =
 ///
 /// It groups thousands in front of three digits, or begins a fraction: behind a 0, and in front of one or two digits of
 /// a unit that has fractions. In front of three digits of a time it may be either, and stays, to be refused. Behind
-/// what is no number by itself (`RAID10,8k`, `raid 5,8 TB`, `70/30,8k`) it ends what belongs together.
+/// digits of a name or of a mix (`RAID10,8k`, `raid 5,8 TB`, `70/30,8k`) it ends what belongs together.
 fn comma(letters: &[char], at: usize) -> &'static str {
     let is_of_number = |c: &char| c.is_ascii_digit() || *c == ',';
     let start = letters[..at].iter().rposition(|c| !is_of_number(c)).map_or(0, |before| before + 1);

@@ -107,10 +107,16 @@ const LAWS: &[Rule] = &[
     Rule {
         name: "disks",
         broken: disks,
-        unless: &[(
-            "a full port carries nothing for a member that is lost, and of more members less is lost",
-            |a, _| a.raid.failed.is_some() && a.controller.expander != LinkRate::Unlimited,
-        )],
+        unless: &[
+            (
+                "a full port carries nothing for a member that is lost, and of more members less is lost",
+                |a, _| a.raid.failed.is_some() && a.controller.expander != LinkRate::Unlimited,
+            ),
+            (
+                "all that wait share a revolution, and a stream's write waits for fewer disks where one is lost",
+                |a, l| a.raid.failed.is_some() && rotates(a) && writes(l) && has_streams(l),
+            ),
+        ],
     },
     Rule {
         name: "levels",
@@ -138,6 +144,10 @@ const LAWS: &[Rule] = &[
 
 fn writes(load: &Workload) -> bool {
     load.mix.iter().any(|a| a.read_pct < 100.0)
+}
+
+fn has_streams(load: &Workload) -> bool {
+    load.mix.iter().any(|a| a.random_pct < 100.0)
 }
 
 fn rotates(array: &Array) -> bool {

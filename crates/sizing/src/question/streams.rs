@@ -123,8 +123,8 @@ pub(super) fn no_grouping_by_points(word: &str) -> Result<(), QuestionError> {
     {
         let fraction = fraction.trim_end_matches(|c: char| !c.is_ascii_digit());
         return refuse(format!(
-            "{whole},{fraction}: a comma before three digits can group them; write {whole}{fraction}, or {whole}.{fraction}0 for \
-             the fraction"
+            "{whole},{fraction}: a comma before three digits can group them; write {whole}{fraction}, or \
+             {whole}.{fraction}0 for the fraction"
         ));
     }
     let digits = &word[..word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len())];
