@@ -4,6 +4,7 @@
 pub mod measured;
 
 use assay_model::array::{Device, Level};
+use assay_model::catalogue::cloud;
 use assay_model::quantity::{Bounds, Provenance};
 use assay_sizing::{
     Answer, Assessment, Candidate, Endure, LatencyKind, LatencyLimit, Need, Question, Short, State, group_max,
@@ -293,7 +294,11 @@ fn unpriced(answer: &Answer) -> Option<String> {
 /// A sentence for each state of the best candidate, or that it does not survive one.
 fn states(answer: &Answer) -> impl Iterator<Item = String> {
     let need = &answer.question.need;
-    let best = answer.candidates.first().filter(|_| answer.states.is_empty());
+    // What copies a volume of a cloud has is the provider's matter.
+    let is_cloud =
+        |device: &Device| matches!(device, Device::Ssd(ssd) if cloud::names().contains(&ssd.model.as_str()));
+    let best =
+        answer.candidates.first().filter(|best| answer.states.is_empty() && !is_cloud(&best.array.device));
     let lost = best.map(|best| match best.array.raid.failed {
         None => "If a device fails, the data are lost: there is no redundancy.".to_owned(),
         Some(_) => "If another device fails, the data are lost: no redundancy is left.".to_owned(),
