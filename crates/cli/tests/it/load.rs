@@ -48,7 +48,8 @@ fn jobs_in_turns_have_the_rate_of_their_whole_time() {
         format!(
             "run = \"1s\"\nwarmup = \"{warmup}\"\n\
              [[test.job]]\nname = \"first\"\nrun = \"1s\"\npace = {{ rate = \"100/s\" }}\n{MIX}\n\
-             [[test.job]]\nname = \"second\"\nrun = \"1s\"\npace = {{ rate = \"100/s\" }}\nstart_delay = \"{delay}\"\n{MIX}"
+             [[test.job]]\nname = \"second\"\nrun = \"1s\"\npace = {{ rate = \"100/s\" }}\n{MIX}\n\
+             start_delay = \"{delay}\""
         )
     };
     let test = measured(&jobs("1s", "0s"), &[]);

@@ -72,6 +72,11 @@ impl Browser {
     }
 
     fn call(&mut self, method: &str, parameters: &Value) -> Value {
+        self.answer(method, parameters).unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    /// The result of a command, or the error that the browser answers.
+    fn answer(&mut self, method: &str, parameters: &Value) -> Result<Value, Value> {
         self.sent += 1;
         let mut command = json!({ "id": self.sent, "method": method, "params": parameters });
         if let Some(session) = &self.session {
@@ -82,8 +87,11 @@ impl Browser {
         loop {
             let message = self.message();
             if message["id"] == self.sent {
-                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
-                return message["result"].clone();
+                return if message["error"].is_null() {
+                    Ok(message["result"].clone())
+                } else {
+                    Err(message["error"].clone())
+                };
             }
             self.note(&message);
         }
@@ -214,14 +222,19 @@ impl Browser {
 
     /// The value of an expression in the page.
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
+        self.value(expression).unwrap_or_else(|error| panic!("{expression}: {error}"))
+    }
+
+    fn value(&mut self, expression: &str) -> Result<Value, Value> {
         let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
-        self.call("Runtime.evaluate", &asked)["result"]["value"].clone()
+        Ok(self.answer("Runtime.evaluate", &asked)?["result"]["value"].clone())
     }
 
     /// Waits until an expression is true.
     pub(crate) fn until(&mut self, expression: &str) {
         let began = Instant::now();
-        while self.evaluate(&format!("Boolean({expression})")) != true {
+        // A page that another one takes the place of just now answers with an error.
+        while self.value(&format!("Boolean({expression})")) != Ok(json!(true)) {
             assert!(began.elapsed() < PATIENCE, "never: {expression}; the page says: {}", self.text());
             std::thread::sleep(Duration::from_millis(50));
         }
