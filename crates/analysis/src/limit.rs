@@ -483,13 +483,14 @@ fn size_of(step: &StepSummary) -> Bytes {
     Bytes((step.total.bytes / step.total.ops.max(1)).next_multiple_of(512))
 }
 
-/// I/Os in the queues of these devices, by the kernel's count of all programs, mean; `None` where it has none of one.
-fn queued(members: &[&MemberFacts], case: StepCase<'_>) -> Option<f64> {
-    let names: BTreeSet<&str> =
-        members.iter().map(|m| m.device.as_ref().map(|d| d.name.as_str())).collect::<Option<_>>()?;
+/// I/Os in the queues of the devices of these targets, by the kernel's count of all programs, mean; `None` where it has
+/// none of one.
+fn queued(targets: &[&TargetFacts], case: StepCase<'_>) -> Option<f64> {
+    let name = |target: &&TargetFacts| Some(target.member.device.as_ref()?.name.clone());
+    let names: BTreeSet<String> = targets.iter().map(name).collect::<Option<_>>()?;
     let disks = &case.step.host.disks;
     let of =
-        |name: &&str| disks.iter().find(|disk| disk.device == **name)?.queue_mean.filter(|mean| *mean > 0.0);
+        |name: &String| disks.iter().find(|disk| disk.device == *name)?.queue_mean.filter(|mean| *mean > 0.0);
     names.iter().map(of).sum()
 }
 
@@ -518,9 +519,9 @@ fn left_over(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
         let fuller = case.step.read.mb_per_s.max(case.step.write.mb_per_s);
         format!(" and the link was {:.0} % full", fuller / ceiling * 100.0)
     });
-    let counted = match queued(members, case) {
+    let counted = match queued(&by, case) {
         Some(queued) if kind == LimitKind::Device && queued < kept * QUEUE_KEPT => {
-            format!(", {queued:.1} of them in its queue by the kernel's count,")
+            format!(", at most {queued:.1} of them in the queue that the kernel counts,")
         }
         _ => String::new(),
     };

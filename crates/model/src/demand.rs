@@ -363,8 +363,7 @@ fn members_name(resolved: &ResolvedArray, classes: &[Class]) -> String {
 
 /// The type of a volume of a cloud.
 pub(crate) fn cloud_volume(resolved: &ResolvedArray) -> Option<&'static str> {
-    let Device::Ssd(ssd) = &resolved.array().device else { return None };
-    cloud::names().into_iter().find(|name| *name == ssd.model)
+    cloud::name_of(&resolved.array().device)
 }
 
 fn name_of(resolved: &ResolvedArray, kind: ResourceKind, servers: f64) -> String {

@@ -295,10 +295,8 @@ fn unpriced(answer: &Answer) -> Option<String> {
 fn states(answer: &Answer) -> impl Iterator<Item = String> {
     let need = &answer.question.need;
     // What copies a volume of a cloud has is the provider's matter.
-    let is_cloud =
-        |device: &Device| matches!(device, Device::Ssd(ssd) if cloud::names().contains(&ssd.model.as_str()));
-    let best =
-        answer.candidates.first().filter(|best| answer.states.is_empty() && !is_cloud(&best.array.device));
+    let is_own = |best: &&Candidate| cloud::name_of(&best.array.device).is_none();
+    let best = answer.candidates.first().filter(|best| answer.states.is_empty() && is_own(best));
     let lost = best.map(|best| match best.array.raid.failed {
         None => "If a device fails, the data are lost: there is no redundancy.".to_owned(),
         Some(_) => "If another device fails, the data are lost: no redundancy is left.".to_owned(),

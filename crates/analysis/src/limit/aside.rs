@@ -63,8 +63,9 @@ fn says_itself(kind: LimitKind, rule: &str) -> bool {
 /// Paths that were down in a test: its rate is that of the others.
 fn paths_down(run: Run<'_>) -> Vec<String> {
     let rest = "the rates are those of the paths that were left";
-    let never = never_up(run).map(|portal| format!("The path to {portal} was down from the start: {rest}."));
-    let later = went_down(run.summary).map(|says| format!("{says}: {rest}."));
+    let never = never_up(run);
+    let later = went_down(run.summary, never).map(|says| format!("{says}: {rest}."));
+    let never = never.map(|portal| format!("The path to {portal} was down from the start: {rest}."));
     never.into_iter().chain(later).collect()
 }
 
@@ -85,10 +86,13 @@ fn never_up<'r>(run: Run<'r>) -> Option<&'r str> {
     })
 }
 
-fn went_down(summary: &RunSummary) -> Option<String> {
-    let hit: Vec<&StepSummary> = summary.steps.iter().filter(|step| down(step).next().is_some()).collect();
-    let worst = hit.iter().min_by(|a, b| share(a).total_cmp(&share(b)))?;
-    let path = down(worst).next()?;
+/// The worst of the paths that went down in a test, without those to the portal that was never up.
+fn went_down(summary: &RunSummary, never: Option<&str>) -> Option<String> {
+    let down = |step| down(step).find(|path| Some(path.portal.as_str()) != never);
+    let share = |step| down(step).map_or(1.0, |path| share(step, path));
+    let hit: Vec<&StepSummary> = summary.steps.iter().filter(|step| down(step).is_some()).collect();
+    let worst = *hit.iter().min_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let path = down(worst)?;
     let of = match hit.len() {
         1 => step_name(worst),
         more => format!("{more} of {} tests", summary.steps.len()),
@@ -101,7 +105,7 @@ fn went_down(summary: &RunSummary) -> Option<String> {
     ))
 }
 
-/// The paths of a step that carried I/O and went down, or were down at its end, where their target has another one.
+/// The paths of a step that went down, or were down at its end, where their target has another one.
 fn down(step: &StepSummary) -> impl Iterator<Item = &PathEnd> {
     let is_alone = |path: &PathEnd| step.paths.iter().filter(|other| is_beside(path, other)).count() < 2;
     step.paths.iter().filter(move |path| (path.failures > 0 || !path.is_up) && !is_alone(path))
@@ -112,10 +116,9 @@ fn is_beside(path: &PathEnd, other: &PathEnd) -> bool {
     (path.job, &path.member) == (other.job, &other.member)
 }
 
-/// Share that the portal of a step's first path that went down completed, of the I/Os that might have gone there.
-fn share(step: &StepSummary) -> f64 {
-    let Some(first) = down(step).next() else { return 1.0 };
-    let of_portal = || step.paths.iter().filter(|path| path.portal == first.portal);
+/// Share that the portal of a path completed, of the I/Os of a step that might have gone there.
+fn share(step: &StepSummary, path: &PathEnd) -> f64 {
+    let of_portal = || step.paths.iter().filter(|end| end.portal == path.portal);
     let might = step.paths.iter().filter(|path| of_portal().any(|end| is_beside(path, end)));
     let (own, all): (u64, u64) = (of_portal().map(PathEnd::ops).sum(), might.map(PathEnd::ops).sum());
     own as f64 / all.max(1) as f64

@@ -154,23 +154,25 @@ pub(crate) fn no_cpu_left(case: StepCase<'_>) -> Option<Fired> {
     })
 }
 
+/// Share of this host's CPU time that the tester used, \[0, 1\].
+fn tester_share(case: StepCase<'_>) -> Option<f64> {
+    let cpus = f64::from(case.run.header.host.cpus_online);
+    let seconds = cpu_seconds(case).filter(|_| cpus > 0.0)?;
+    Some(case.step.cpu.used?.tester_ns as f64 / 1e9 / seconds / cpus)
+}
+
 /// Shares of the CPU time that was in use and that the hypervisor gave away, where the tester had too little of the
 /// rest, \[0, 1\].
 pub(crate) fn taken_cpus(case: StepCase<'_>) -> Option<[f64; 2]> {
     let used = case.step.cpu.used?;
-    let cpus = f64::from(case.run.header.host.cpus_online);
-    let seconds = cpu_seconds(case).filter(|_| cpus > 0.0)?;
-    let tester = used.tester_ns as f64 / 1e9 / seconds / cpus;
     let gone = used.host_busy + used.steal;
-    (gone > HOST_BUSY_MAX && gone - tester > OTHERS_MAX).then_some([used.host_busy, used.steal])
+    (gone > HOST_BUSY_MAX && gone - tester_share(case)? > OTHERS_MAX).then_some([used.host_busy, used.steal])
 }
 
 /// Other programs took the CPUs: I/Os waited for one.
 pub(crate) fn busy_host(case: StepCase<'_>) -> Option<Fired> {
     let used = case.step.cpu.used?;
-    let cpus = f64::from(case.run.header.host.cpus_online);
-    let seconds = cpu_seconds(case).filter(|_| cpus > 0.0)?;
-    let tester = used.tester_ns as f64 / 1e9 / seconds / cpus;
+    let tester = tester_share(case)?;
     let others = used.host_busy - tester;
     if used.host_busy <= HOST_BUSY_MAX || others <= OTHERS_MAX {
         return None;

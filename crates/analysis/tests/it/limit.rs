@@ -380,6 +380,9 @@ fn a_path_is_missed_by_the_tests_of_its_own_target() {
     };
     assert!(down(&[path("", "10.0.1.1", 0, 300)]).contains("The path to 10.0.0.1 was down from the start"));
     assert!(!down(&[]).contains("down from the start"), "no test measured that target");
+    let still = assay_record::PathEnd { is_up: false, ..path("", "10.0.0.1", 0, 0) };
+    let both = down(&[still, path("", "10.0.1.1", 0, 300)]);
+    assert!(both.contains("down from the start") && !both.contains("went down"), "it is said once: {both}");
     let came = down(&[path("", "10.0.0.1", 0, 150), path("", "10.0.1.1", 0, 150)]);
     assert!(!came.contains("down from the start"), "it carried half of the I/Os: {came}");
 }

@@ -101,6 +101,13 @@ pub fn names() -> Vec<&'static str> {
     VOLUMES.iter().map(|(names, _)| names[0]).collect()
 }
 
+/// The name of the volume that a device is; `None` where it is none.
+#[must_use]
+pub fn name_of(device: &Device) -> Option<&'static str> {
+    let Device::Ssd(ssd) = device else { return None };
+    names().into_iter().find(|name| *name == ssd.model)
+}
+
 /// Whether a device of that name is a volume.
 #[must_use]
 pub(crate) fn is_volume(name: &str) -> bool {

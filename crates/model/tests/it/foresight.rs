@@ -113,8 +113,14 @@ const LAWS: &[Rule] = &[
                 |a, _| a.raid.failed.is_some() && a.controller.expander != LinkRate::Unlimited,
             ),
             (
-                "all that wait share a revolution, and a stream's write waits for fewer disks where one is lost",
-                |a, l| a.raid.failed.is_some() && rotates(a) && writes(l) && has_streams(l),
+                "all that wait share a revolution, and of three disks a stream's write waits for two where one is lost",
+                |a, l| {
+                    a.raid.failed.is_some()
+                        && a.raid.disks.value <= 3.0
+                        && rotates(a)
+                        && writes(l)
+                        && has_streams(l)
+                },
             ),
         ],
     },
