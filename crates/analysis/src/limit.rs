@@ -519,13 +519,15 @@ fn left_over(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
         let fuller = case.step.read.mb_per_s.max(case.step.write.mb_per_s);
         format!(" and the link was {:.0} % full", fuller / ceiling * 100.0)
     });
-    let counted = match queued(&by, case) {
+    let place = match queued(&by, case) {
         Some(queued) if kind == LimitKind::Device && queued < kept * QUEUE_KEPT => {
-            format!(", at most {queued:.1} of them in the queue that the kernel counts,")
+            let (waited, queues) =
+                if by.len() > 1 { ("waited for them", "their queues") } else { ("waited for it", "its queue") };
+            format!("{waited}, at most {queued:.1} in {queues},")
         }
-        _ => String::new(),
+        _ => place.to_owned(),
     };
-    let evidence = format!("{kept:.1} of {asked} I/Os {place}{counted}{tester}{link}");
+    let evidence = format!("{kept:.1} of {asked} I/Os {place}{tester}{link}");
     Some(Suspect { kind, limit, evidence, certainty: Certainty::ByElimination })
 }
 

@@ -1,6 +1,6 @@
 //! The verdict on runs of which no array is known: each explanation on a run that has it and no other.
 
-use assay_analysis::{Certainty, LimitKind, RunLimits, RunSummary, limits};
+use assay_analysis::{Certainty, DiskUse, LimitKind, RunLimits, RunSummary, limits};
 use assay_record::{HostNote, IoLimit, MemberEnd, MemberFacts, MemberKind, NoteKind, RunHeader, StepReason};
 use assay_spec::units::Nanos;
 use assay_spec::{Engine, Role};
@@ -39,6 +39,12 @@ fn what_is_left_over_is_the_device_and_it_is_said_to_be_probable() {
         of.says
     );
     assert!(of.says.contains("of 16 I/Os waited in it while the tester used"), "{}", of.says);
+    // Where the kernel counted fewer in the device's queue, the sentence claims no more than that.
+    let of = changed("outstanding = 16", |_, s| {
+        let disk = DiskUse { device: "sdb1".to_owned(), queue_mean: Some(4.2), ..DiskUse::default() };
+        s.steps[0].host.disks = vec![disk];
+    });
+    assert!(of.says.contains("of 16 I/Os waited for it, at most 4.2 in its queue, while"), "{}", of.says);
 }
 
 /// A run whose target went away in its first test was "probably limited by the target behind the network": 11.6 of 64
