@@ -521,8 +521,11 @@ fn left_over(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
     });
     let place = match queued(&by, case) {
         Some(queued) if kind == LimitKind::Device && queued < kept * QUEUE_KEPT => {
-            let (waited, queues) =
-                if by.len() > 1 { ("waited for them", "their queues") } else { ("waited for it", "its queue") };
+            let (waited, queues) = if by.len() > 1 {
+                ("waited for them", "their queues")
+            } else {
+                ("waited for it", "its queue")
+            };
             format!("{waited}, at most {queued:.1} in {queues},")
         }
         _ => place.to_owned(),

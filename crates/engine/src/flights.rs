@@ -126,6 +126,8 @@ pub(crate) struct Flights {
     /// Free slots whose member is closing.
     parked: VecDeque<u32>,
     next_member: u32,
+    /// Bytes that each member still gets; empty where a load ends by other limits alone.
+    left_bytes: Vec<u64>,
     in_flight: u32,
     counting_off_in_flight: u32,
     /// Slots that wait for their turn to send a reply.
@@ -150,6 +152,7 @@ impl Flights {
             connections: reconnect_every.map(connections),
             parked: VecDeque::with_capacity(depth),
             next_member: 0,
+            left_bytes: Vec::new(),
             in_flight: 0,
             counting_off_in_flight: 0,
             replies_queued: 0,
@@ -206,8 +209,10 @@ impl Flights {
             },
             Binding::Shared => {
                 let mut member = self.next_member;
+                let has_bytes =
+                    |member: u32| self.left_bytes.get(member as usize).is_none_or(|left| *left > 0);
                 for _ in 0..self.members {
-                    if !self.is_closing(member) {
+                    if !self.is_closing(member) && has_bytes(member) {
                         return Some((self.free.pop_front()?, member));
                     }
                     member = self.following(member);
@@ -221,6 +226,22 @@ impl Flights {
     #[inline]
     fn following(&self, member: u32) -> u32 {
         if member + 1 == self.members { 0 } else { member + 1 }
+    }
+
+    /// Gives each member so many bytes from now on: one that had them loses its turns to the others.
+    pub(crate) fn limit(&mut self, bytes: &[u64]) {
+        self.left_bytes = bytes.to_vec();
+        self.pass_turn();
+    }
+
+    /// Moves the turn on to a member that still gets bytes, if there is one.
+    fn pass_turn(&mut self) {
+        for _ in 1..self.left_bytes.len() {
+            if self.left_bytes[self.next_member as usize] > 0 {
+                break;
+            }
+            self.next_member = self.following(self.next_member);
+        }
     }
 
     fn is_closing(&self, member: u32) -> bool {
@@ -245,6 +266,11 @@ impl Flights {
         }
         if flight.role == Role::Request {
             self.next_member = self.following(flight.member);
+        }
+        if !self.left_bytes.is_empty() && flight.role != Role::Flush {
+            let left = &mut self.left_bytes[flight.member as usize];
+            *left = left.saturating_sub(u64::from(flight.size_bytes));
+            self.pass_turn();
         }
         self.in_flight += 1;
         self.counting_off_in_flight += u32::from(flight.counting == Counting::Off);

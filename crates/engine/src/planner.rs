@@ -553,16 +553,16 @@ pub(crate) fn narrowest(job: &Job, semantics: Semantics, span: u64) -> u64 {
     }
 }
 
-/// Returns the bytes that worker `worker` of a job moves when the job goes once through all that it uses.
-pub(crate) fn pass_bytes(job: &Job, semantics: Semantics, worker: u32, spans: &[u64]) -> u64 {
+/// Returns the bytes that worker `worker` of a job moves on each member, once through all that the job uses.
+pub(crate) fn pass_bytes(job: &Job, semantics: Semantics, worker: u32, spans: &[u64]) -> Vec<u64> {
     let workers = u64::from(job.workers);
-    match semantics {
-        Semantics::Fio => spans.iter().map(|span| fio::pass_bytes(job, worker, *span)).sum(),
+    let of = |span: &u64| match semantics {
+        Semantics::Fio => fio::pass_bytes(job, worker, *span),
         Semantics::Assay | Semantics::Iometer => {
-            let all: u64 = spans.iter().sum();
-            all / workers + u64::from(u64::from(worker) < all % workers)
+            span / workers + u64::from(u64::from(worker) < span % workers)
         }
-    }
+    };
+    spans.iter().map(of).collect()
 }
 
 /// Returns the smallest span that the workers of this job need, bytes: each slice must hold its largest I/O.

@@ -283,8 +283,12 @@ fn worker_setup<'s>(seat: &'s Seat<'_>) -> WorkerSetup<'s> {
     let (job, target, step) = (seat.job(), seat.target(), seat.context.step);
     let own = seat.own_targets();
     let stop = job.stop.unwrap_or(step.stop);
-    let pass_bytes = pass_bytes(job, seat.context.semantics, seat.worker, &target.spans[own.clone()]);
-    let passes = stop.spans.map_or(u64::MAX, |times| u64::from(times).saturating_mul(pass_bytes));
+    let times = stop.spans.map(u64::from);
+    let once = || pass_bytes(job, seat.context.semantics, seat.worker, &target.spans[own.clone()]);
+    let member_bytes_max: Vec<u64> =
+        times.map_or(Vec::new(), |times| once().iter().map(|bytes| bytes.saturating_mul(times)).collect());
+    let passes =
+        times.map_or(u64::MAX, |_| member_bytes_max.iter().fold(0, |all, bytes| all.saturating_add(*bytes)));
     // Its own end is counted from its own start, which may lie in the warm-up.
     let begins_ns = job.start_delay.0.saturating_sub(step.warmup.0);
     let run_ns = job.stop.map_or(step.stop.time.0, |own| begins_ns.saturating_add(own.time.0));
@@ -300,6 +304,7 @@ fn worker_setup<'s>(seat: &'s Seat<'_>) -> WorkerSetup<'s> {
         run_ns,
         ops_max: share(stop.ops, seat.worker, job.workers),
         bytes_max: share(stop.bytes.map(|b| b.0), seat.worker, job.workers).min(passes),
+        member_bytes_max,
         pacer_seed: seat.seed(3),
         stamps: target.stamps.get(own.clone()).map(<[_]>::to_vec).unwrap_or_default(),
         verify: step.verify,

@@ -56,6 +56,8 @@ pub(crate) struct WorkerSetup<'s> {
     /// This worker's share of the step's limit, if it has one.
     pub(crate) ops_max: u64,
     pub(crate) bytes_max: u64,
+    /// Of each member; empty where only the sum is limited.
+    pub(crate) member_bytes_max: Vec<u64>,
     pub(crate) pacer_seed: u64,
     /// One for each member in a plan that verifies.
     pub(crate) stamps: Vec<Arc<StampTable>>,
@@ -286,7 +288,7 @@ impl<'s, T: Target> Worker<'s, T> {
             return Ok(());
         }
         if self.counts_warm_up() {
-            self.budget = Budget { ops_left: self.setup.ops_max, bytes_left: self.setup.bytes_max, due: 0 };
+            self.limit();
         }
         self.load(started_ns, started_ns + self.setup.warmup_ns)?;
         match self.setup.semantics {
@@ -297,19 +299,25 @@ impl<'s, T: Target> Worker<'s, T> {
         }
     }
 
+    /// Sets the limits of the load: they count from now on.
+    fn limit(&mut self) {
+        self.budget = Budget { ops_left: self.setup.ops_max, bytes_left: self.setup.bytes_max, due: 0 };
+        self.flights.limit(&self.setup.member_bytes_max);
+    }
+
     fn measure(&mut self, zero_ns: u64) -> Result<(), TargetLost> {
         // The window of a job with a start delay begins with the job.
         let first_ns = zero_ns.max(self.phase.begins_ns);
         self.tally.begin(zero_ns, first_ns);
         (self.window.first_ns, self.window.last_ns) = (first_ns, first_ns);
-        self.budget = match self.counts_warm_up() {
+        match self.counts_warm_up() {
             // fio counts bytes through its ramp, and I/Os anew behind it.
             true if self.budget.ops_left > 0 => {
-                Budget { due: 0, ops_left: self.setup.ops_max, ..self.budget }
+                self.budget = Budget { due: 0, ops_left: self.setup.ops_max, ..self.budget };
             }
-            true => Budget { due: 0, ..self.budget },
-            false => Budget { ops_left: self.setup.ops_max, bytes_left: self.setup.bytes_max, due: 0 },
-        };
+            true => self.budget.due = 0,
+            false => self.limit(),
+        }
         self.phase.counting = Counting::On;
         self.load(zero_ns, zero_ns + self.setup.run_ns)?;
         // The others no longer wait for it.

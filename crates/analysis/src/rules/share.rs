@@ -1,7 +1,7 @@
 //! How I/Os were shared by the targets of a job.
 
 use assay_record::MemberEnd;
-use assay_spec::Semantics;
+use assay_spec::{Job, Semantics};
 
 use super::{Fired, StepCase};
 use crate::figures::time;
@@ -12,7 +12,12 @@ const FAR: f64 = 0.25;
 
 /// A target got no I/O, or far less than the others.
 pub(super) fn uneven_targets(case: StepCase<'_>) -> Option<Fired> {
-    let jobs = (0..).zip(&case.plan.jobs);
+    let mut sizes = case.run.header.targets.iter().map(|target| target.member.span_bytes);
+    let first = sizes.next();
+    let of_one_size = sizes.all(|size| Some(size) == first);
+    // Of targets of several sizes, passes ask for more I/Os of the larger ones.
+    let asks_evenly = |job: &Job| of_one_size || job.stop.unwrap_or(case.plan.stop).spans.is_none();
+    let jobs = (0..).zip(&case.plan.jobs).filter(|(_, job)| asks_evenly(job));
     let fired = jobs.filter_map(|(index, job)| {
         let members: Vec<&MemberEnd> = case.step.members.iter().filter(|m| m.job == index).collect();
         // Each worker may be a turn ahead, and one has the remainder.

@@ -89,3 +89,22 @@ fn targets_with_equal_shares_have_no_rows_in_brief() {
     let full = story.assay(&["show", "--explain"]).ends(DONE);
     assert_eq!(full.out.matches("\n  null:1GiB").count(), 4, "{}", full.out);
 }
+
+/// Of two targets the smaller one was gone through twice, and the larger one to its two thirds.
+#[test]
+fn each_of_unequal_targets_is_gone_through_as_often_as_the_plan_says() {
+    let story = Story::new();
+    for (semantics, workers) in [("assay", 1), ("assay", 3), ("fio", 1)] {
+        let plan = format!(
+            "semantics = \"{semantics}\"\n[[test]]\nname = \"t\"\npasses = 2\noutstanding = 4\nworkers = {workers}\n\
+             access = [{{ size = \"64KiB\", random = 0 }}]\n"
+        );
+        let plan = story.write("passes.toml", plan);
+        let run = ["run", &plan, "null:12MiB", "null:48MiB", "null:3MiB", "--json"];
+        let document = story.assay(&run).ends(DONE).json();
+        let targets = document["tests"][0]["targets"].as_array().unwrap();
+        let mib: Vec<u64> = targets.iter().map(|t| t["bytes"].as_u64().unwrap() >> 20).collect();
+        assert_eq!(mib, [24, 96, 6], "{semantics}, {workers} workers");
+        assert!(!rules(&document).contains(&"uneven-targets"), "{:?}", rules(&document));
+    }
+}
