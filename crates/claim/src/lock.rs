@@ -5,6 +5,9 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+
+use crate::fingerprint::WriteTimes;
 
 /// Mode of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,25 +24,59 @@ pub enum Lock {
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
+/// A byte behind the end of any file. A server of SMB refuses I/O on bytes that another descriptor has locked, even one of
+/// the same run: a lock of the whole file, which flock is there, refused the run its own writes.
+const BEYOND: i64 = i64::MAX - 1;
+
 /// Takes an advisory lock; returns `false` if another Assay holds the file. It lasts until `file` is closed.
 pub fn lock(file: &File, lock: Lock) -> io::Result<bool> {
+    let is_smb = WriteTimes::of(file) == WriteTimes::Late;
+    let take = || match is_smb {
+        // A descriptor that is only read cannot lock a byte for itself alone; it only asks whether a file is in use.
+        true => match lock_beyond(file, lock) {
+            Err(Errno::BADF) => lock_whole(file, lock),
+            // What SMB calls a lock that is not granted.
+            Err(Errno::ACCESS) => Err(Errno::WOULDBLOCK),
+            other => other,
+        },
+        false => lock_whole(file, lock),
+    };
+    let until = Instant::now() + LOCK_PATIENCE;
+    loop {
+        match take() {
+            Ok(()) => return Ok(true),
+            Err(Errno::WOULDBLOCK) if Instant::now() < until => std::thread::sleep(LOCK_PAUSE),
+            Err(Errno::WOULDBLOCK) => return Ok(false),
+            // Some network file systems have no locks; the file cannot be protected then.
+            Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::NOSYS) => return Ok(true),
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
+fn lock_whole(file: &File, lock: Lock) -> Result<(), Errno> {
     let operation = match lock {
         Lock::Shared => FlockOperation::NonBlockingLockShared,
         Lock::Exclusive => FlockOperation::NonBlockingLockExclusive,
     };
-    let until = Instant::now() + LOCK_PATIENCE;
-    loop {
-        match rustix::fs::flock(file, operation) {
-            Ok(()) => return Ok(true),
-            Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => std::thread::sleep(LOCK_PAUSE),
-            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(false),
-            // Some network file systems have no locks; the file cannot be protected then.
-            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOLCK | rustix::io::Errno::NOSYS) => {
-                return Ok(true);
-            }
-            Err(errno) => return Err(errno.into()),
-        }
-    }
+    rustix::fs::flock(file, operation)
+}
+
+/// Locks the byte behind the end for this descriptor.
+fn lock_beyond(file: &File, lock: Lock) -> Result<(), Errno> {
+    let kind = match lock {
+        Lock::Shared => libc::F_RDLCK,
+        Lock::Exclusive => libc::F_WRLCK,
+    };
+    let byte = libc::flock {
+        l_type: i16::try_from(kind).expect("a small number"),
+        l_whence: i16::try_from(libc::SEEK_SET).expect("a small number"),
+        l_start: BEYOND,
+        l_len: 1,
+        l_pid: 0,
+    };
+    let locked = nix::fcntl::fcntl(file, nix::fcntl::FcntlArg::F_OFD_SETLK(&byte));
+    locked.map(drop).map_err(|errno| Errno::from_raw_os_error(errno as i32))
 }
 
 #[cfg(test)]
@@ -86,5 +123,22 @@ mod tests {
         assert!(!lock(&other, Lock::Shared).unwrap());
         drop(file);
         assert!(lock(&other, Lock::Shared).unwrap());
+    }
+
+    /// As over SMB, where the whole file cannot be locked: descriptors exclude each other, and what is not one for
+    /// writing cannot lock it for itself.
+    #[test]
+    fn a_byte_behind_the_end_excludes_other_descriptors() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, file) = made(directory.path());
+        let other = open(&path, AccessMode::ReadWrite).unwrap();
+        lock_beyond(&file, Lock::Exclusive).unwrap();
+        assert_eq!(lock_beyond(&other, Lock::Exclusive), Err(Errno::WOULDBLOCK));
+        assert_eq!(lock_beyond(&other, Lock::Shared), Err(Errno::WOULDBLOCK));
+        drop(file);
+        lock_beyond(&other, Lock::Shared).unwrap();
+        let reader = File::open(path).unwrap();
+        lock_beyond(&reader, Lock::Shared).unwrap();
+        assert_eq!(lock_beyond(&reader, Lock::Exclusive), Err(Errno::BADF));
     }
 }
