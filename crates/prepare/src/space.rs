@@ -47,8 +47,9 @@ fn together(needs: Vec<Need>) -> Vec<Need> {
 
 fn check_one(need: &Need) -> Result<(), PrepareError> {
     let filesystem = &need.filesystem;
+    let Some(free) = filesystem.free() else { return Ok(()) };
     let reserve = (filesystem.size_bytes / RESERVE_SHARE).min(RESERVE_MAX);
-    let usable = filesystem.free_bytes.saturating_sub(reserve);
+    let usable = free.saturating_sub(reserve);
     if need.span_bytes - need.held_bytes <= usable {
         return Ok(());
     }
@@ -57,7 +58,7 @@ fn check_one(need: &Need) -> Result<(), PrepareError> {
         path: format!("{}{together}", need.names.join(", ")),
         asked: Bytes(need.span_bytes),
         mount: filesystem.mount_point.clone(),
-        free: round_down(filesystem.free_bytes),
+        free: round_down(free),
         reserve: match round_down(reserve) {
             Bytes(0) => String::new(),
             reserve => format!(", of which {reserve} must stay free"),
@@ -94,6 +95,9 @@ mod tests {
         check(vec![need("a", 10)]).unwrap();
         check(vec![need("a", 5), need("b", 5)]).unwrap();
         check(vec![need("a", 10), Need { place: "2".into(), ..need("b", 10) }]).unwrap();
+        // A file system that does not tell its size tells no room either.
+        let silent = FilesystemFacts { mount_point: "/mnt".into(), ..FilesystemFacts::default() };
+        check(vec![Need { filesystem: silent, ..need("a", 6) }]).unwrap();
         let refused = check(vec![need("a", 6), need("b", 6)]).unwrap_err().to_string();
         assert_eq!(
             refused,

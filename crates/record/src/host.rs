@@ -205,6 +205,13 @@ pub struct FilesystemFacts {
 }
 
 impl FilesystemFacts {
+    /// Returns the bytes that are free for this user; `None` where the file system does not say: some in user space
+    /// have no size at all.
+    #[must_use]
+    pub fn free(&self) -> Option<u64> {
+        (self.size_bytes > 0).then_some(self.free_bytes)
+    }
+
     /// Returns true for the kind of a file system that a server holds: its memory answers too, and a server that is
     /// gone is waited for.
     #[must_use]

@@ -184,7 +184,9 @@ fn as_text(target: &str, checked: &PathInspection, host: &[HostNote], detail: De
     }
     if let Some(fs) = &checked.filesystem {
         line("file system", mounted(fs, detail));
-        line("free", format!("{} of {}", Bytes(fs.free_bytes).rounded(), Bytes(fs.size_bytes).rounded()));
+        if let Some(free) = fs.free() {
+            line("free", format!("{} of {}", Bytes(free).rounded(), Bytes(fs.size_bytes).rounded()));
+        }
         notes(&fs.notes, detail).into_iter().for_each(|note| line("note", note));
     }
     match checked.smallest_direct_io {

@@ -165,7 +165,7 @@ fn look(target: &str) -> anyhow::Result<Seen> {
             let (says, fs) = missing(target, path)?;
             say(&says)?;
             let is_served = FilesystemFacts::is_of_a_server(&fs.kind);
-            return Ok(Seen { room_bytes: Some(fs.free_bytes), is_served, ..Seen::SIMULATED });
+            return Ok(Seen { room_bytes: fs.free(), is_served, ..Seen::SIMULATED });
         }
         _ => {
             let found = super::check::look(target, &StoreArgs::of_environment())?;
@@ -178,7 +178,11 @@ fn look(target: &str) -> anyhow::Result<Seen> {
                 is_foreign_file: found["kind"] == "file" && found["made_by_assay"] == false,
                 is_own: found["made_by_assay"] == true,
                 is_filled: held_bytes.is_some(),
-                room_bytes: held_bytes.or_else(|| found["filesystem"]["free_bytes"].as_u64()),
+                room_bytes: held_bytes.or_else(|| {
+                    found["filesystem"]["free_bytes"]
+                        .as_u64()
+                        .filter(|_| found["filesystem"]["size_bytes"] != 0)
+                }),
                 is_closed: found["kind"] == "directory" && !is_writable,
                 is_served: found["kind"] == "lun"
                     || target.starts_with("nfs://")
@@ -236,11 +240,9 @@ fn missing(target: &str, path: &Path) -> anyhow::Result<(String, FilesystemFacts
     check_new(path)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let fs = assay_host::filesystem_of(folder)?;
-    let free = Bytes(fs.free_bytes).rounded();
-    let says = format!(
-        "{target} does not exist; assay run creates it ({} on {}, {free} free).",
-        fs.kind, fs.mount_point
-    );
+    let free = fs.free().map_or(String::new(), |free| format!(", {} free", Bytes(free).rounded()));
+    let says =
+        format!("{target} does not exist; assay run creates it ({} on {}{free}).", fs.kind, fs.mount_point);
     Ok((wrap(&says, text_options().width, "  ") + "\n", fs))
 }
 
