@@ -72,7 +72,8 @@ soak-day: ## two hours in verify mode over two paths that are cut in turns, then
 
 soak-vm: ## set-ups of a real kernel under QEMU (disks, mounts, clocks, what breaks, limits, every verb): a table; SETUPS="clocks" for a part
 	@scripts/need.sh qemu-system-x86_64 busybox cpio depmod mdadm lvm dmsetup wipefs ip tc setpriv \
-		rpcbind mount.nfs rpc.nfsd rpc.mountd exportfs tgtd tgtadm nft
+		rpcbind mount.nfs rpc.nfsd rpc.mountd exportfs tgtd tgtadm nft smbd nbd-server nbd-client make-bcache \
+		mkfs.btrfs mkfs.xfs
 	@$(CARGO) build --release --quiet --package assay-cli
 	@ASSAY="$${CARGO_TARGET_DIR:-$$PWD/target}/release/assay" scripts/soak-vm.sh
 

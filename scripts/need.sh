@@ -38,6 +38,7 @@ package_of() {
         ip | tc) echo iproute2 ;;
         nft) echo nftables ;;
         mount.nfs) echo nfs-common ;;
+        smbd) echo samba ;;
         rpc.nfsd | rpc.mountd | exportfs) echo nfs-kernel-server ;;
         ganesha.nfsd) echo nfs-ganesha nfs-ganesha-vfs ;;
         iostat) echo sysstat ;;
@@ -47,7 +48,7 @@ package_of() {
         objdump) echo binutils ;;
         python3-venv) echo python3-venv ;;
         postgres) echo postgresql ;;
-        git | chromium | fio | g++ | istgt | nats-server | rpcbind | parted | genisoimage | lintian) echo "$1" ;;
+        git | chromium | fio | g++ | nbd-server | nbd-client | istgt | nats-server | rpcbind | parted | genisoimage | lintian) echo "$1" ;;
         *) echo "" ;;
     esac
 }

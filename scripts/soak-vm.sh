@@ -20,7 +20,7 @@ list() { # name "modules" program…
     cat "$here/vm/common.sh" "$here/vm/servers.sh" "$here/vm/$name.sh" >"$name.script"
     # shellcheck disable=SC2046 # lists of arguments
     VM_SECONDS=2400 "$here/vm/boot.sh" kernel "$name.script" -m "virtio_blk $modules" -p "$assay" "${programs[@]}" \
-        -- $(drive a) $(drive b) $(drive 4k) $(drive nvme) $(drive v) -device virtio-scsi-pci \
+        -- ${NIC:-} $(drive a) $(drive b) $(drive 4k) $(drive nvme) $(drive v) -device virtio-scsi-pci \
         -device scsi-hd,drive=da,serial=SOAKA -device scsi-hd,drive=db,serial=SOAKB \
         -device scsi-hd,drive=d4k,serial=SOAK4K,logical_block_size=4096,physical_block_size=4096 \
         -device nvme,serial=SOAKNVME,drive=dnvme -device virtio-blk-pci,serial=SOAKVIRTIO,drive=dv \
@@ -31,7 +31,7 @@ list() { # name "modules" program…
 }
 began=$SECONDS
 : >results.txt
-for name in ${SETUPS:-setups more mounts clocks broken limits verbs}; do
+for name in ${SETUPS:-setups more mounts clocks broken limits shares verbs}; do
     case $name in
         setups)
             list setups "dm-mod dm-crypt dm-thin-pool dm-flakey dm-multipath dm-round-robin md-mod raid1 ext4 aesni-intel aes \
@@ -48,6 +48,19 @@ for name in ${SETUPS:-setups more mounts clocks broken limits verbs}; do
         limits)
             list limits "dm-mod ext4 sch_netem configfs target_core_mod target_core_iblock iscsi_target_mod" wipefs blockdev ip tc tgtd \
                 tgtadm setpriv unshare dmsetup ;;
+        shares)
+            # A server of SMB on this host, for the machine alone.
+            mkdir -p smb/export
+            printf '%s\n' "[global]" "interfaces = 127.0.0.1" "bind interfaces only = yes" "smb ports = 14450" "guest account = root" \
+                "map to guest = bad user" "disable netbios = yes" "private dir = $folder/smb" "state directory = $folder/smb" \
+                "lock directory = $folder/smb" "cache directory = $folder/smb" "pid directory = $folder/smb" "log file = $folder/smb/log" \
+                "[s]" "path = $folder/smb/export" "read only = no" "guest ok = yes" >smb/smb.conf
+            smbd --foreground --no-process-group --configfile="$PWD/smb/smb.conf" >smb/out 2>&1 &
+            smbd=$!
+            NIC="-nic user,model=virtio-net-pci" list shares "ext4 cifs nls_utf8 hmac md5 sha256 sha512 cmac aes-generic ecb ctr gcm ccm \
+                cryptd aesni-intel nbd zram lzo lzo-rle bcache crc64 btrfs xfs overlay loop virtio_net" wipefs blockdev ip nbd-server \
+                nbd-client make-bcache mkfs.btrfs mkfs.xfs
+            kill $smbd ;;
         verbs)
             list verbs "dm-mod dm-thin-pool md-mod raid1 ext4 nfs nfsv3 nfsd lockd crc32c configfs target_core_mod \
                 target_core_iblock iscsi_target_mod" wipefs blockdev dmsetup mdadm ip tc nft mount.nfs rpc.nfsd exportfs \
