@@ -139,6 +139,7 @@ pub enum FleetError {
 /// Says who has a run in place of this process.
 pub(crate) fn taken_over(run: &str, by: &str) -> String {
     format!(
-        "run {run} is followed by {by} since this process did not answer; all of the run is in the store of that one"
+        "run {run} is followed by {by} since this process did not answer; all of the run is in the store of that one: \
+         assay show {run} prints it there"
     )
 }

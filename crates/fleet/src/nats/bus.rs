@@ -182,6 +182,11 @@ impl Bus {
         let config = stream::Config {
             name: stream_of(run),
             description: Some("A run of Assay over several hosts".to_owned()),
+    /// Tells who answers for a run that another coordinator has claimed it.
+    pub(crate) async fn tell_followers(&self, run: &str, told: &impl Serialize) {
+        let _ = self.client.publish(follower_of(run), json(told).into()).await;
+    }
+
             subjects: vec![format!("assay.run.{run}.*"), notes_of(run)],
             max_bytes: RUN_BYTES_MAX,
             storage: stream::StorageType::File,
@@ -233,10 +238,9 @@ impl Bus {
 
     /// Returns a consumer of the messages of a run behind the first `known`, as the stream has them. The server forgets
     /// it when nobody asks it any more.
-    pub(crate) async fn consumer(&self, run: &str, known: u64) -> Result<PullConsumer, FleetError> {
-        let failed =
-            |error: &dyn std::error::Error| FleetError::Stream { run: run.to_owned(), why: chain(error) };
-        let stream = self.jetstream.get_stream(stream_of(run)).await.map_err(|error| failed(&error))?;
+    pub(crate) async fn consumer(&self, run: &str, known: u64) -> Result<PullConsumer, Unsaid> {
+        let stream = self.jetstream.get_stream(stream_of(run)).await;
+        let stream = stream.map_err(|error| unsaid(&error.kind()))?;
         let consumer = stream.create_consumer(pull::Config {
             deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: known + 1 },
             ack_policy: AckPolicy::None,
@@ -245,7 +249,7 @@ impl Bus {
             num_replicas: 1,
             ..pull::Config::default()
         });
-        consumer.await.map_err(|error| failed(&error))
+        consumer.await.map_err(|_| Unsaid::NotNow)
     }
 
     /// Writes an announcement. The bucket is created if it is not there: the server may have been started anew.

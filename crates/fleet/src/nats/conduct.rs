@@ -77,8 +77,8 @@ pub(crate) struct Conductor {
     came: Instant,
     /// Since when the server keeps no message, and why.
     unkept: Option<(Instant, String)>,
-    /// Number of the claim of this process in the stream, and who has claimed the run later.
-    claim: u64,
+    /// The claim of this process, and who has claimed the run later.
+    claim: Claim,
     taken_over: Option<String>,
     /// Tells its notes apart from those of an earlier coordinator of the run.
     since: i64,
@@ -121,7 +121,7 @@ impl Conductor {
             looked: Instant::now(),
             came: Instant::now(),
             unkept: None,
-            claim: claim.sequence,
+            claim,
             taken_over: None,
             runtime,
         })
@@ -130,13 +130,14 @@ impl Conductor {
     /// Conducts the run to its end.
     pub(crate) fn conduct(mut self, sinks: &mut Sinks<'_>) -> Result<FleetDone, FleetError> {
         let mut kept = Kept::new(sinks);
-        while !self.merge.is_over() && !self.is_cut() {
+        while !self.merge.is_over() && !self.is_cut() && !self.reading.is_gone() {
             for event in self.listen() {
                 let is_enough = kept.take(&event, self.merge.placed());
                 self.follow(&event, is_enough);
                 kept.hold(event);
             }
             kept.store();
+            self.taken_over = self.taken_over.take().or_else(|| self.claim.later());
             if self.taken_over.is_some() {
                 break;
             }
@@ -173,7 +174,8 @@ impl Conductor {
             }
             None => match parsed::<Noted>(&message.payload) {
                 Some(Noted::Follows { by }) => {
-                    let is_later = message.info().is_ok_and(|info| info.stream_sequence > self.claim);
+                    let is_later =
+                        message.info().is_ok_and(|info| info.stream_sequence > self.claim.sequence);
                     self.taken_over = self.taken_over.take().or_else(|| is_later.then_some(by));
                     Vec::new()
                 }
@@ -390,12 +392,25 @@ impl Conductor {
         ))
     }
 
+    /// Why nothing more of a run can be read that has no end.
+    fn gone(&self) -> Option<String> {
+        let is_gone = self.reading.is_gone() && self.taken_over.is_none();
+        is_gone.then(|| {
+            let run = self.run();
+            format!(
+                "the NATS server has removed the messages of run {run}, as it does when another coordinator has stored \
+                 all of it; assay show {run} prints it where that one ran"
+            )
+        })
+    }
+
     fn finish(self, mut kept: Kept<'_, '_>) -> Result<FleetDone, FleetError> {
         kept.follower().stage(Stage::Over);
         let mut failures = self.merge.failures.clone();
         failures.extend(self.merge.standings().filter_map(refusal));
         failures.extend(self.cut());
         failures.extend(self.taken_over.as_ref().map(|by| taken_over(&self.run(), by)));
+        failures.extend(self.gone());
         let Some(header) = self.merge.header().cloned() else {
             if let Some(by) = self.taken_over.clone() {
                 return Err(FleetError::TakenOver { run: self.run(), by });
@@ -410,8 +425,9 @@ impl Conductor {
             });
         };
         let (mut is_stored, is_cut) = (false, self.is_cut());
+        let is_all = self.taken_over.is_none() && self.gone().is_none();
         match kept.finish() {
-            Some(Ok(())) => is_stored = self.taken_over.is_none(),
+            Some(Ok(())) => is_stored = is_all,
             Some(Err(lost)) => failures.push(lost.to_string()),
             None => {}
         }

@@ -3,15 +3,20 @@
 //! Two that follow one run would count the same, and still be in each other's way: who comes to the end first removes
 //! the stream. So whoever attaches asks whether the coordinator of the run is there, and *claims* the run by a note
 //! that the server takes only if no other coordinator has noted anything meanwhile. A coordinator that did not answer
-//! because it was frozen or cut off reads that note when it is back, and leaves the run to the other one.
+//! because it was frozen or cut off reads that note when it is back, and leaves the run to the other one. It is told
+//! besides: who has followed the run to its end by then has removed the stream with the note.
+
+use std::sync::{Arc, Mutex, PoisonError};
 
 use assay_record::Warning;
 use assay_store::Process;
 use async_nats::Subscriber;
 use futures_util::StreamExt as _;
+use serde::{Deserialize, Serialize};
 
 use crate::error::FleetError;
 use crate::nats::bus::{Bus, Claimed};
+use crate::nats::wire::parsed;
 
 /// A run that this process follows. Who asks is answered from the claim on, for as long as the runtime lives.
 pub(crate) struct Claim {
@@ -19,13 +24,25 @@ pub(crate) struct Claim {
     pub(crate) sequence: u64,
     /// Why the stream does not have the claim.
     pub(crate) unnoted: Option<String>,
+    later: Later,
+}
+
+/// What the last one to claim a run has told of it.
+type Later = Arc<Mutex<Option<Told>>>;
+
+/// What whoever claims a run tells the coordinator that did not answer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Told {
+    by: String,
+    sequence: u64,
 }
 
 impl Claim {
     /// Claims a run that begins.
     pub(crate) async fn first(bus: &Bus, run: &str) -> Result<Self, FleetError> {
-        tokio::spawn(hold(bus.clone(), bus.followers(run).await?));
-        Ok(Self { sequence: 0, unnoted: None })
+        let later = Later::default();
+        tokio::spawn(hold(bus.clone(), bus.followers(run).await?, Arc::clone(&later)));
+        Ok(Self { sequence: 0, unnoted: None, later })
     }
 
     /// Claims a run that has no coordinator any more, which `may_follow` may still forbid.
@@ -42,17 +59,28 @@ impl Claim {
         // A store on a server has a runtime of its own, which is started in none.
         tokio::task::block_in_place(may_follow)?;
         // Before the claim, so that one who attaches now gets its answer.
-        let holding = tokio::spawn(hold(bus.clone(), bus.followers(run).await?));
-        match bus.claim(run, &this_process(), last).await? {
-            Claimed::Noted(sequence) => Ok(Self { sequence, unnoted: None }),
+        let later = Later::default();
+        let holding = tokio::spawn(hold(bus.clone(), bus.followers(run).await?, Arc::clone(&later)));
+        let (sequence, unnoted) = match bus.claim(run, &this_process(), last).await? {
+            Claimed::Noted(sequence) => (sequence, None),
             // What the stream still has can be stored all the same. A claim that finds room later is behind this.
-            Claimed::NoRoom(why) => Ok(Self { sequence: last, unnoted: Some(why) }),
+            Claimed::NoRoom(why) => (last, Some(why)),
             Claimed::Late => {
                 holding.abort();
                 let _ = holding.await;
-                Err(followed(bus.follower(run).await.unwrap_or_else(|| "another process".to_owned())))
+                return Err(followed(
+                    bus.follower(run).await.unwrap_or_else(|| "another process".to_owned()),
+                ));
             }
-        }
+        };
+        bus.tell_followers(run, &Told { by: this_process(), sequence }).await;
+        Ok(Self { sequence, unnoted, later })
+    }
+
+    /// Returns who has told that it claimed the run later.
+    pub(crate) fn later(&self) -> Option<String> {
+        let told = self.later.lock().unwrap_or_else(PoisonError::into_inner);
+        told.as_ref().filter(|told| told.sequence > self.sequence).map(|told| told.by.clone())
     }
 
     /// Returns the warning about a run that is followed without a note of it.
@@ -62,7 +90,7 @@ impl Claim {
             rule: "not-claimed".to_owned(),
             says: format!(
                 "The NATS server has no room to note that {} follows this run ({why}). A coordinator that was frozen \
-                 or cut off does not learn of it when it is back.",
+                 or cut off may not learn of it when it is back.",
                 this_process()
             ),
             next: "Check that no other assay follows the run. What the server keeps of it is stored."
@@ -71,11 +99,13 @@ impl Claim {
     }
 }
 
-/// Answers who asks.
-async fn hold(bus: Bus, mut asked: Subscriber) {
+/// Answers who asks, and keeps what the last one to claim the run tells.
+async fn hold(bus: Bus, mut asked: Subscriber, later: Later) {
     while let Some(message) = asked.next().await {
-        if let Some(reply) = message.reply {
-            bus.reply(reply, &this_process()).await;
+        match (message.reply, parsed::<Told>(&message.payload)) {
+            (Some(reply), _) => bus.reply(reply, &this_process()).await,
+            (None, Some(told)) => *later.lock().unwrap_or_else(PoisonError::into_inner) = Some(told),
+            (None, None) => {}
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Many are asked for at a time, and handed out together. A request ends by itself; what an ordered consumer of the
 //! client does beyond that was seen to hand out nothing more with a thousand hosts.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::jetstream::Message;
 use async_nats::jetstream::consumer::PullConsumer;
@@ -11,7 +11,7 @@ use async_nats::jetstream::consumer::pull::Batch;
 use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::sync::watch;
 
-use crate::nats::bus::Bus;
+use crate::nats::bus::{Bus, Unsaid};
 use crate::nats::probe::ASK_LIMIT;
 
 /// Messages of a request: two seconds of a thousand hosts.
@@ -25,6 +25,9 @@ const TOGETHER: usize = 512;
 /// waited for those that follow the first one, for each host, and at most.
 const GATHER_OF_EACH: Duration = Duration::from_micros(100);
 const GATHER_MOST: Duration = Duration::from_millis(50);
+
+/// A stream that the server does not know for so long is gone.
+const GONE_AFTER: Duration = Duration::from_secs(1);
 
 /// The longest of these times is so many times the first one.
 const TRIES_MAX: u32 = 8;
@@ -43,6 +46,8 @@ pub(crate) struct Reading {
     batch: Option<Batch>,
     /// How many times longer than at first the server may take, as it did not answer.
     tries: u32,
+    /// Since when the server does not know the stream.
+    unknown: Option<Instant>,
     /// Whether nothing has come through the consumer yet.
     is_new: bool,
     /// Whether nothing has come for the request yet.
@@ -65,6 +70,7 @@ impl Reading {
             consumer: None,
             batch: None,
             tries: 1,
+            unknown: None,
             is_new: true,
             is_empty: true,
             is_behind: true,
@@ -74,6 +80,11 @@ impl Reading {
     /// Whether messages may wait that were not handed out: what they say is not late.
     pub(crate) fn is_behind(&self) -> bool {
         self.is_behind
+    }
+
+    /// Whether the server has removed the stream.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.unknown.is_some_and(|since| since.elapsed() >= GONE_AFTER)
     }
 
     /// Returns the messages that are there; waits so long for the first one.
@@ -110,15 +121,18 @@ impl Reading {
                 Some(consumer) => consumer,
                 None => {
                     self.is_new = true;
-                    self.bus.consumer(&self.run, self.taken).await.ok()?
+                    self.bus.consumer(&self.run, self.taken).await?
                 }
             };
             let batch = consumer.batch().max_messages(OF_A_REQUEST).expires(REQUEST_LIMIT).messages().await;
-            batch.ok().map(|batch| (consumer, batch))
+            batch.map(|batch| (consumer, batch)).map_err(|_| Unsaid::NotNow)
         };
         // A server that is busy with a thousand hosts may need longer than one that is away deserves at once.
         let limit = ASK_LIMIT * self.tries;
-        let asked = tokio::time::timeout(limit, asked).await.ok().flatten();
+        let asked = tokio::time::timeout(limit, asked).await.unwrap_or(Err(Unsaid::NotNow));
+        let is_unknown = matches!(asked, Err(Unsaid::NoStream));
+        self.unknown = self.unknown.or_else(|| Some(Instant::now())).filter(|_| is_unknown);
+        let asked = asked.ok();
         self.tries = if asked.is_some() { 1 } else { (self.tries * 2).min(TRIES_MAX) };
         (self.consumer, self.batch) = asked.unzip();
         self.is_empty = true;

@@ -1,17 +1,21 @@
-//! A host that is frozen (SIGSTOP) in each phase of a run: it is waited for with a word, and not for ever.
+//! A host that is frozen (SIGSTOP) in each phase of a run: it is waited for with a word, and not for ever; and a
+//! coordinator that is.
 //!
-//! The agent is a process of its own: this test, which is started again and stops itself where it is to.
+//! Who is frozen is a process of its own: this test, which is started again and stops itself where it is to.
 
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use assay_fleet::{Agent, AgentOptions, AgentStop, Allowed, BusOptions, FleetDone, FleetError};
+use assay_engine::StopSignal;
+use assay_fleet::{Agent, AgentOptions, AgentStop, Allowed, BusOptions, FleetDone, FleetError, attach};
 use assay_record::{Event, Phase, RunEvent, RunHeader};
 use assay_runner::{Follower, Sinks};
 use assay_testkit::nats;
 
-use super::runs::{READS, order_on, store};
-use super::{Running, bus};
+use super::runs::{Hearing, READS, go, order_on, store};
+use super::{PATIENCE, Running, bus};
 
 /// Address of the server and the phase, set in the process that is the agent.
 const AGENT: &str = "ASSAY_TEST_FROZEN_AGENT";
@@ -27,7 +31,7 @@ struct Freezing<'f> {
 impl Freezing<'_> {
     fn reached(&self, phase: &str) {
         if self.at == phase {
-            Command::new("kill").args(["-STOP", &std::process::id().to_string()]).status().unwrap();
+            freeze();
             // It was not stopped before the program had come back.
             loop {
                 std::thread::park();
@@ -78,6 +82,11 @@ fn serve(asked: &str) {
     let agent = Agent::start(&options).unwrap();
     std::io::Write::write_all(&mut std::io::stdout(), b"ready\n").unwrap();
     agent.serve(&AgentStop::default()).unwrap();
+}
+
+/// Stops this process.
+fn freeze() {
+    Command::new("kill").args(["-STOP", &std::process::id().to_string()]).status().unwrap();
 }
 
 struct Process(Child);
@@ -162,4 +171,56 @@ fn a_host_that_is_frozen_in_a_phase_ends_no_run_in_silence() {
             assert!(done.is_stored, "{at}");
         }
     });
+}
+
+/// Address of the server and the folder of the store, set in the process that is the coordinator.
+const COORDINATOR: &str = "ASSAY_TEST_FROZEN_COORDINATOR";
+const COORDINATORS: &str =
+    "frozen::a_coordinator_that_was_frozen_until_its_run_was_stored_elsewhere_says_so_at_once";
+const RUN: &str = "261124-4444";
+
+/// Conducts a run, and stops itself at its first interval.
+fn coordinate(asked: &str) {
+    let (url, folder) = asked.split_once(' ').unwrap();
+    let bus = BusOptions { url: url.into(), ..BusOptions::default() };
+    let mut order = order_on(bus, &READS.replace("1s", "3s"), &["a"], &["null:"]);
+    order.order.run = Some(RUN.into());
+    let done = go(&order, &store(Path::new(folder)), &mut Hearing::doing(freeze)).unwrap();
+    println!("failures: {:?}, stored: {}", done.failures, done.is_stored);
+}
+
+/// It waited for 81 s, and said that the server keeps no messages.
+#[test]
+fn a_coordinator_that_was_frozen_until_its_run_was_stored_elsewhere_says_so_at_once() {
+    if let Ok(asked) = std::env::var(COORDINATOR) {
+        return coordinate(&asked);
+    }
+    let Some(nats) = nats::start("") else { return };
+    let a = Running::start("a", bus(&nats), 0);
+    let folders = [0, 1].map(|_| tempfile::tempdir().unwrap());
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", COORDINATORS, "--nocapture"])
+        .env(COORDINATOR, format!("{} {}", nats.url(), folders[0].path().display()))
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut frozen = Process(child.unwrap());
+    let (id, began) = (frozen.0.id().to_string(), Instant::now());
+    while !std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap().contains(") T ") {
+        assert!(began.elapsed() < PATIENCE, "it does not stop");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let sinks = Sinks { store: Some(&store(folders[1].path())), follower: &mut Lines::default() };
+    let done = attach(RUN, &bus(&nats), StopSignal::default(), sinks).unwrap();
+    assert!(done.is_stored && done.failures.is_empty(), "{:?}", done.failures);
+
+    let woken = Instant::now();
+    Command::new("kill").args(["-CONT", &id]).status().unwrap();
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut frozen.0.stdout.take().unwrap(), &mut said).unwrap();
+    assert!(woken.elapsed() < Duration::from_secs(10), "{:?}", woken.elapsed());
+    let expected = format!("is followed by process {} on ", std::process::id());
+    let command = format!("assay show {RUN}");
+    assert!(said.contains(&expected) && said.contains(&command) && said.contains("stored: false"), "{said}");
+    assert!(!said.contains("keep"), "{said}");
+    a.stop();
 }

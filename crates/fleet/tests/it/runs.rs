@@ -1,6 +1,7 @@
 //! Runs over several agents, on a real nats-server.
 
 use std::path::Path;
+use std::time::Duration;
 
 use assay_analysis::{Collector, RunSummary};
 use assay_engine::{CommonStart, StopSignal};
@@ -76,7 +77,7 @@ impl<'h> Hearing<'h> {
         Self { events: Vec::new(), at_first_interval: None }
     }
 
-    fn doing(what: impl FnOnce() + 'h) -> Self {
+    pub(crate) fn doing(what: impl FnOnce() + 'h) -> Self {
         Self { at_first_interval: Some(Box::new(what)), ..Self::new() }
     }
 
@@ -310,19 +311,29 @@ fn an_agent_that_is_ended_after_its_load_costs_the_run_nothing() {
     ending.join().unwrap();
 }
 
-/// The stream of a run is taken away and made again, as by a server whose disk was full: nothing is kept in between.
-fn change_stream(nats: &Nats, run: &str, is_there: bool) {
+/// The stream of a run takes nothing more, or everything again, or is not there any more.
+enum Stream {
+    Full,
+    Empty,
+    Removed,
+}
+
+fn change_stream(nats: &Nats, run: &str, to: &Stream) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let context = async_nats::jetstream::new(async_nats::connect(nats.url()).await.unwrap());
         let name = format!("ASSAY_RUN_{run}");
-        if is_there {
-            let subjects = vec![format!("assay.run.{run}.*"), format!("assay.plan.{run}")];
-            let config = async_nats::jetstream::stream::Config { name, subjects, ..Default::default() };
-            context.create_stream(config).await.unwrap();
-        } else {
-            context.delete_stream(name).await.unwrap();
-        }
+        let info = context.get_stream(&name).await.unwrap().get_info().await.unwrap();
+        let max_bytes = match to {
+            Stream::Removed => {
+                context.delete_stream(name).await.unwrap();
+                return;
+            }
+            Stream::Full => i64::try_from(info.state.bytes).unwrap() + 1,
+            Stream::Empty => 1 << 30,
+        };
+        let config = async_nats::jetstream::stream::Config { max_bytes, ..info.config };
+        context.update_stream(config).await.unwrap();
     });
 }
 
@@ -338,7 +349,7 @@ fn a_server_that_keeps_no_message_any_more_is_named_and_a_stop_ends_the_run() {
     order.order.run = Some(RUN.into());
     let stop = order.order.stop.clone();
     let mut hearing = Hearing::doing(|| {
-        change_stream(&nats, RUN, false);
+        change_stream(&nats, RUN, &Stream::Full);
         stop.stop();
     });
     let done = go(&order, &store, &mut hearing).unwrap();
@@ -350,8 +361,33 @@ fn a_server_that_keeps_no_message_any_more_is_named_and_a_stop_ends_the_run() {
     let stored = summary(&store, RUN);
     assert!(stored.steps[0].jobs.iter().any(|job| job.total.ops > 0) && !stored.steps[0].complete);
     // Agents leave once what they have to say is kept.
-    change_stream(&nats, RUN, true);
+    change_stream(&nats, RUN, &Stream::Empty);
     agents.into_iter().for_each(Running::stop);
+}
+
+/// It was taken for a full server: the run waited for it until its own time was over, and said so.
+#[test]
+fn a_run_whose_messages_were_removed_ends_at_once_and_says_so() {
+    const RUN: &str = "261124-9999";
+    let Some(nats) = nats::start("") else { return };
+    let a = Running::start("a", bus(&nats), 0);
+    let folder = tempfile::tempdir().unwrap();
+    let mut order = order(&nats, &READS.replace("1s", "1h"), &[], &["null:"]);
+    order.order.run = Some(RUN.into());
+    let mut removed = None;
+    let mut hearing = Hearing::doing(|| {
+        change_stream(&nats, RUN, &Stream::Removed);
+        removed = Some(std::time::Instant::now());
+    });
+    let done = go(&order, &store(folder.path()), &mut hearing).unwrap();
+    assert!(hearing.warnings().all(|warning| warning.rule != "messages-not-kept"));
+    drop(hearing);
+    let (why, took) = (done.failures.join("; "), removed.unwrap().elapsed());
+    assert!(why.contains("has removed the messages of run 261124-9999") && !done.is_stored, "{why}");
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    // Nobody takes what the agent has to say: it ends all the same.
+    a.stop.stop();
+    a.thread.join().unwrap().unwrap();
 }
 
 /// The server dies and comes back while a step runs: the agents keep what they have to say, and the run has the same
@@ -478,15 +514,7 @@ fn a_run_whose_stream_is_full_is_followed_with_a_word() {
         agent.stop.stop();
         let _ = agent.thread.join().unwrap();
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let context = async_nats::jetstream::new(async_nats::connect(nats.url()).await.unwrap());
-        let stream = context.get_stream(format!("ASSAY_RUN_{RUN}")).await.unwrap();
-        let info = stream.get_info().await.unwrap();
-        let max_bytes = i64::try_from(info.state.bytes).unwrap() + 1;
-        let full = async_nats::jetstream::stream::Config { max_bytes, ..info.config };
-        context.update_stream(full).await.unwrap();
-    });
+    change_stream(&nats, RUN, &Stream::Full);
     let (kept, mut hearing) = (store(second.path()), Hearing::new());
     let sinks = Sinks { store: Some(&kept), follower: &mut hearing };
     let done = attach(RUN, &bus(&nats), StopSignal::default(), sinks).unwrap();
