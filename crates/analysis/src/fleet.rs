@@ -42,9 +42,9 @@ impl HostRate {
 pub struct HostSpread {
     /// In the order of the run.
     pub hosts: Vec<HostRate>,
-    /// Mean rate of a host, I/Os per second.
+    /// Mean rate of a host that was not lost, I/Os per second.
     pub mean_iops: f64,
-    /// Half of the 95 % interval of that mean, from the differences between hosts; `None` for fewer than three.
+    /// Half of the 95 % interval of that mean, from the differences between these hosts; `None` for fewer than three.
     pub half_width_iops: Option<f64>,
 }
 
@@ -79,25 +79,31 @@ impl HostSpread {
         if hosts.len() < 2 {
             return None;
         }
-        let rates: Vec<f64> = hosts.iter().map(|host| host.iops).collect();
+        let rates: Vec<f64> = measured(&hosts).map(|host| host.iops).collect();
         let count = rates.len() as f64;
         let half_width_iops =
             (rates.len() > 2).then(|| student_95(count - 1.0) * deviation(&rates) / count.sqrt());
         Some(Self { mean_iops: mean(&rates), half_width_iops, hosts })
     }
 
-    /// Returns the host with the lowest rate.
+    /// Returns the hosts that were measured to the end of the step. What a lost one did until then says nothing of its
+    /// rate; where all were lost, all are returned.
+    pub fn measured(&self) -> impl Iterator<Item = &HostRate> {
+        measured(&self.hosts)
+    }
+
+    /// Returns the host with the lowest rate, of those that were not lost.
     #[must_use]
     pub fn slowest(&self) -> &HostRate {
         let slower = |a: &&HostRate, b: &&HostRate| a.iops.total_cmp(&b.iops);
-        self.hosts.iter().min_by(slower).expect("a spread has two hosts")
+        self.measured().min_by(slower).expect("a spread has two hosts")
     }
 
-    /// Returns the host with the highest rate.
+    /// Returns the host with the highest rate, of those that were not lost.
     #[must_use]
     pub fn fastest(&self) -> &HostRate {
         let slower = |a: &&HostRate, b: &&HostRate| a.iops.total_cmp(&b.iops);
-        self.hosts.iter().max_by(slower).expect("a spread has two hosts")
+        self.measured().max_by(slower).expect("a spread has two hosts")
     }
 
     /// Returns the host whose clock runs away fastest, where one does by more than is usual and than the error allows.
@@ -110,10 +116,13 @@ impl HostSpread {
     }
 
     /// Returns the time between the first I/O of the first host and that of the last, ns, and how wrong the clocks may
-    /// make it; `None` where a host issued none.
+    /// make it; `None` where one that was not lost issued none, and where fewer than two were not.
     #[must_use]
     pub fn start_skew_ns(&self) -> Option<(u64, u64)> {
-        let ends: Vec<&HostEnd> = self.hosts.iter().map(|host| host.end.as_ref()).collect::<Option<_>>()?;
+        let ends: Vec<&HostEnd> = self.measured().map(|host| host.end.as_ref()).collect::<Option<_>>()?;
+        if ends.len() < 2 {
+            return None;
+        }
         let first: Vec<i64> = ends.iter().map(|end| end.first_io_ns).collect::<Option<_>>()?;
         let (earliest, latest) = (first.iter().min()?, first.iter().max()?);
         let mut errors: Vec<u64> = ends.iter().map(|end| end.clock.error_ns).collect();
@@ -121,6 +130,11 @@ impl HostSpread {
         let worst = errors.iter().rev().take(2).sum();
         Some((latest.abs_diff(*earliest), worst))
     }
+}
+
+fn measured(hosts: &[HostRate]) -> impl Iterator<Item = &HostRate> {
+    let are_all_lost = hosts.iter().all(HostRate::is_lost);
+    hosts.iter().filter(move |host| are_all_lost || !host.is_lost())
 }
 
 /// Adds the rates of a job to those of the other jobs of its host, second by second.

@@ -68,15 +68,21 @@ fn words(spread: &HostSpread) -> String {
     let lost: Vec<&str> =
         spread.hosts.iter().filter(|host| host.is_lost()).map(|host| host.name.as_str()).collect();
     let lost = if lost.is_empty() { String::new() } else { format!("; lost: {}", lost.join(", ")) };
-    format!(
-        "{mean}; slowest {} {:.0}, fastest {} {:.0}{start}{drift}{lost}",
-        slowest.name, slowest.iops, fastest.name, fastest.iops
-    )
+    let ends = match slowest.name == fastest.name {
+        true => String::new(),
+        false => {
+            format!(
+                "; slowest {} {:.0}, fastest {} {:.0}",
+                slowest.name, slowest.iops, fastest.name, fastest.iops
+            )
+        }
+    };
+    format!("{mean}{ends}{start}{drift}{lost}")
 }
 
-/// How many hosts there are, and what each gets.
+/// How many hosts were measured to the end, and what each gets.
 pub(crate) fn mean(spread: &HostSpread) -> String {
-    let count = spread.hosts.len();
+    let count = spread.measured().count();
     let whole = |iops: f64| crate::number::separated(&format!("{iops:.0}"));
     let each = whole(spread.mean_iops);
     match spread.half_width_iops {

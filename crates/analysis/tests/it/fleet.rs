@@ -174,6 +174,26 @@ fn rates_are_over_the_window_that_all_hosts_have() {
                 by_access: vec![access],
                 reconnects: 0,
                 turns: TurnStats::default(),
+/// A host that was lost in the step before stood there as the slowest, with a rate of 0: the mean was "133 ± 287".
+#[test]
+fn a_lost_host_is_in_no_mean_and_is_not_the_slowest() {
+    let (header, mut summary) = fleet(&[190.0, 0.0, 210.0, 200.0]);
+    (summary.steps[0].hosts[1].lost, summary.steps[0].hosts[1].first_io_ns) = (Some("silent".into()), None);
+    summary.steps[0].hosts[2].first_io_ns = Some(70_000);
+    let spread = HostSpread::of(&header, &summary.steps[0]).unwrap();
+    assert_eq!((spread.slowest().name.as_str(), spread.fastest().name.as_str()), ("a", "c"));
+    assert_eq!((spread.mean_iops, spread.hosts.len()), (200.0, 4));
+    assert!((spread.half_width_iops.unwrap() - 24.84).abs() < 0.01, "{spread:?}");
+    assert_eq!(spread.start_skew_ns(), Some((20_000, 200_000)));
+    // Of one alone there is no spread, and where all are lost nobody is left out.
+    let (header, mut summary) = fleet(&[200.0, 50.0]);
+    summary.steps[0].hosts[1].lost = Some("silent".into());
+    let spread = HostSpread::of(&header, &summary.steps[0]).unwrap();
+    assert_eq!((spread.mean_iops, spread.start_skew_ns()), (200.0, None));
+    summary.steps[0].hosts[0].lost = Some("silent".into());
+    assert_eq!(HostSpread::of(&header, &summary.steps[0]).unwrap().mean_iops, 125.0);
+}
+
             })));
         }
     }
