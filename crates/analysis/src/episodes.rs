@@ -73,9 +73,11 @@ fn outages(moments: &[PathMoment], window_s: f64) -> Vec<Episode> {
     let mut found: Vec<(Episode, bool)> = Vec::new();
     for moment in moments {
         let at_s = moment.since_window_ns as f64 / 1e9;
-        let number = moment.says.strip_prefix("path ").and_then(|rest| rest.split([' ', ':']).next());
-        let Some(number) = number else { continue };
-        let says = format!("path {number} was down");
+        // Of several hosts each moment begins with its host.
+        let parts = moment.says.split_once("path ").filter(|(of, _)| of.is_empty() || of.ends_with(": "));
+        let number = parts.and_then(|(of, rest)| Some((of, rest.split([' ', ':']).next()?)));
+        let Some((of, number)) = number else { continue };
+        let says = format!("{of}path {number} was down");
         let is_up = moment.says.ends_with(" is up");
         let is_down = moment.says.contains(" went down") || moment.says.contains(" is still down");
         let last = found.iter_mut().rev().find(|(known, _)| known.says == says);
@@ -250,7 +252,11 @@ mod tests {
         ];
         let found: Vec<(f64, f64, String)> =
             outages(&moments, 20.0).into_iter().map(|of| (of.from_s, of.to_s, of.says)).collect();
-        let expected = [(4.0, 9.2, "path 1 was down".to_owned()), (15.0, 20.0, "path 0 was down".to_owned())];
+        let expected = [
+            (4.0, 9.2, "path 1 was down".to_owned()),
+            (15.0, 20.0, "path 0 was down".to_owned()),
+            (17.0, 18.0, "b: path 1 was down".to_owned()),
+        ];
         assert_eq!(found, expected);
     }
 
@@ -273,6 +279,8 @@ mod tests {
         assert_eq!(found, expected);
         assert!(rebuilds(&samples, 5.0).is_empty(), "it was idle in that window");
     }
+            moment(17_000, "b: path 1 went down: connection reset; 3 I/Os move to other paths"),
+            moment(18_000, "b: path 1 (10.0.1.1) is up"),
 
     #[test]
     fn a_stall_and_a_change_of_the_level_have_their_seconds() {
