@@ -1,5 +1,7 @@
 //! When something happened within the measured window of a step: what a chart over time marks, and a finding leads to.
 
+use std::collections::BTreeMap;
+
 use assay_record::{GapKind, PathMoment};
 use assay_statistics::shape::{Change, Shape, shape_with};
 
@@ -96,6 +98,30 @@ fn outages(moments: &[PathMoment], window_s: f64) -> Vec<Episode> {
     }
     found.truncate(EPISODES_MAX);
     found.into_iter().map(|(episode, _)| episode).collect()
+}
+
+/// Returns the member of which no path was up for longest, of those that `is_asked`, and for how long, s: from the first
+/// worker that lost the last path to the first that had one again.
+pub(crate) fn longest_without_path(
+    step: &StepSummary,
+    is_asked: impl Fn(&str) -> bool,
+) -> Option<(&str, f64)> {
+    let mut down_s: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut since_s: BTreeMap<&str, f64> = BTreeMap::new();
+    for moment in step.path_moments.iter().filter(|moment| is_asked(&moment.member)) {
+        let (member, at_s) = (moment.member.as_str(), moment.since_window_ns as f64 / 1e9);
+        if moment.says.contains("all paths are down") || moment.says.contains("all connections are down") {
+            since_s.entry(member).or_insert(at_s);
+        } else if moment.says.ends_with(" is up")
+            && let Some(since_s) = since_s.remove(member)
+        {
+            *down_s.entry(member).or_default() += at_s - since_s;
+        }
+    }
+    for (member, since_s) in since_s {
+        *down_s.entry(member).or_default() += (step.seconds - since_s).max(0.0);
+    }
+    down_s.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// Moments of paths. Workers have sessions of their own, which say the same within moments.
@@ -249,6 +275,8 @@ mod tests {
             moment(9_200, "path 1 (10.0.1.1) is up"),
             moment(15_000, "path 0 went down: timed out; 1 I/Os move to other paths"),
             moment(16_000, "the LUN was reset"),
+            moment(17_000, "b: path 1 went down: connection reset; 3 I/Os move to other paths"),
+            moment(18_000, "b: path 1 (10.0.1.1) is up"),
         ];
         let found: Vec<(f64, f64, String)> =
             outages(&moments, 20.0).into_iter().map(|of| (of.from_s, of.to_s, of.says)).collect();
@@ -279,8 +307,6 @@ mod tests {
         assert_eq!(found, expected);
         assert!(rebuilds(&samples, 5.0).is_empty(), "it was idle in that window");
     }
-            moment(17_000, "b: path 1 went down: connection reset; 3 I/Os move to other paths"),
-            moment(18_000, "b: path 1 (10.0.1.1) is up"),
 
     #[test]
     fn a_stall_and_a_change_of_the_level_have_their_seconds() {

@@ -6,6 +6,7 @@ use assay_spec::{Job, Pacing};
 
 use super::host::{busy_host, cpu_seconds, late_timers, near_null_ceiling, steal, tester_bound};
 use super::{Fired, StepCase, gaps};
+use crate::episodes::longest_without_path;
 use crate::figures::{capitalised, three_digits, time, whole};
 use crate::finding::{Evidence, Severity};
 use crate::summary::{JobSummary, WINDOW_MIN_S};
@@ -302,6 +303,16 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
     let full = job.full.filter(|full| *full >= FULL_MIN);
     evidence.extend(full.map(|full| Evidence::new("depth limit full", full * 100.0, "%")));
     let (says, next) = match full {
+    if let Some((member, down_s)) = without_path(case, plan, 1.0 - share) {
+        evidence.push(Evidence::new("no path up", down_s, "s"));
+        let says = format!(
+            "{done}: no path to {member} was up for {down_s:.1} of {:.1} s, so whether the target sustains this rate \
+             is not known.",
+            case.step.seconds
+        );
+        let next = "Find what took the paths down (assay journal names the times), then run again.";
+        return Some(Fired { severity: Severity::Warning, says, evidence, next, weight: 1.0 - share });
+    }
         None if let Some(words) = throttled_words(plan, job)
             && !(is_barely_used(job) && own_fault(case).is_some()) =>
         {
@@ -351,6 +362,16 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
 /// Returns the finding that this host, and not the target, may have kept the load from its rate.
 fn own_fault(case: StepCase<'_>) -> Option<&'static str> {
     let rules = [
+/// Returns the target of a job that had no path for a share of the window that explains most of the share of I/Os that
+/// are missing, and for how long. I/Os wait before a path is known to be down, so that it need not explain all of it.
+fn without_path<'c>(case: StepCase<'c>, plan: &Job, missing: f64) -> Option<(&'c str, f64)> {
+    let of_job = |member: &str| {
+        plan.hosts.is_empty() || plan.hosts.iter().any(|host| member.starts_with(&format!("{host}:")))
+    };
+    let found = longest_without_path(case.step, of_job);
+    found.filter(|(_, down_s)| down_s / case.step.seconds >= missing / 2.0)
+}
+
         ("gap-in-window", gaps::in_window as fn(StepCase<'_>) -> Option<Fired>),
         ("busy-host", busy_host),
         ("steal", steal),

@@ -3,8 +3,8 @@
 use assay_analysis::{DiskUse, Finding, OpSummary, Point, RunSummary, Severity, TimelineSample, findings};
 use assay_record::{
     Agreed, Content, Failure, FlushEnd, LunFacts, MemberEnd, MemberFacts, MemberKind, Mismatch, NfsFacts,
-    OpStats, PathEnd, PathFacts, PlaceSample, PlacedIo, RunEvent, RunHeader, Stamp, StepCpu, StepEnd,
-    StepReason, TargetFacts, Warning, WriteEnd,
+    OpStats, PathEnd, PathFacts, PathMoment, PlaceSample, PlacedIo, RunEvent, RunHeader, Stamp, StepCpu,
+    StepEnd, StepReason, TargetFacts, Warning, WriteEnd,
 };
 use assay_spec::units::PerSecond;
 use assay_spec::{Pacing, Semantics};
@@ -531,6 +531,44 @@ fn a_target_is_not_blamed_for_a_rate_where_nothing_excludes_this_host() {
     }
     let null = missed(&|h, _| h.targets.iter_mut().for_each(|t| t.member.kind = MemberKind::Null));
     assert!(null.ends_with("the target costs nothing, so this host does not sustain this rate."), "{null}");
+}
+
+/// All paths were down for a quarter of the window, and the depth, this host or the target was blamed for the rest.
+#[test]
+fn a_rate_that_was_missed_as_no_path_was_up_is_no_fault_of_the_target() {
+    let moment = |at_ms: u64, says: &str| PathMoment {
+        since_window_ns: at_ms * 1_000_000,
+        member: "iscsi://nas/iqn.2026-01.test:a/1".into(),
+        says: says.into(),
+    };
+    let missed = |hosts: &[&str], done: u64, moments: &[PathMoment]| {
+        let (mut header, mut summary) = clean();
+        header.plan.tests[0].steps[0].jobs[0].hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
+        used(&mut summary).host_busy = 0.99;
+        let step = &mut summary.steps[0];
+        step.path_moments = moments.to_vec();
+        (step.jobs[0].due, step.jobs[0].full) = (Some(10_000), Some(0.3));
+        step.jobs[0].total = OpSummary { ops: done, iops: 300.0, ..OpSummary::default() };
+        found("missed-rate", &header, &summary).unwrap()
+    };
+    let up = "path 0 (10.0.1.1) is up";
+    let second = [moment(1000, "all paths are down; I/O waits"), moment(2000, up), moment(2500, up)];
+    let of = missed(&[], 7_000, &second);
+    let words =
+        "no path to iscsi://nas/iqn.2026-01.test:a/1 was up for 1.0 of 4.0 s, so whether the target sustains";
+    assert!(of.says.contains(words) && of.next.contains("paths"), "{of:?}");
+    // It did not come back, over NFS.
+    let rest = missed(&[], 7_000, &[moment(3000, "all connections are down; I/O waits")]).says;
+    assert!(rest.contains("was up for 1.0 of 4.0 s"), "{rest}");
+    // A moment without a path, another host's paths, and one path of two, do not explain it.
+    let mut brief = second.clone();
+    brief[1].since_window_ns = 1_050_000_000;
+    let one = [moment(1000, "path 0 went down: timeout"), moment(2000, up)];
+    let far = second.clone().map(|of| PathMoment { member: format!("b:{}", of.member), ..of });
+    for of in [missed(&[], 7_000, &brief), missed(&[], 7_000, &one), missed(&["a"], 7_000, &far)] {
+        assert!(of.says.contains("limit"), "{of:?}");
+    }
+    assert!(missed(&["b"], 7_000, &far).says.contains("no path to b:iscsi:"));
 }
 
 #[test]
