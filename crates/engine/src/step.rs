@@ -204,6 +204,12 @@ impl Seat<'_> {
         first..first + each
     }
 
+    /// Whether no other worker of the job uses its targets.
+    fn is_alone(&self) -> bool {
+        let (all, each) = (self.target().members.len(), self.job().targets_each as usize);
+        self.job().workers == 1 || (each > 0 && self.job().workers as usize <= all / each)
+    }
+
     /// Returns a separate seed for each part of each worker.
     fn seed(&self, part: u64) -> u64 {
         let StepId { test, step } = self.context.id;
@@ -256,7 +262,7 @@ fn work<T: Target>(
         block_bytes: target.block_bytes,
         worker: seat.worker,
         workers: job.workers,
-        exclusive: !target.stamps.is_empty(),
+        exclusive: !target.stamps.is_empty() && !seat.is_alone(),
         seed: seat.seed(1),
         repeats: stop.bytes.is_some() || stop.spans.is_some(),
         hot_seed: derive(seat.context.seed, &[HOT_PLACES]),
