@@ -523,7 +523,7 @@ fn limit(options: &mut Options<'_>, own: Option<u64>) -> Result<Option<u64>, Imp
     };
     let read = match option.known()?.trim().strip_suffix('%') {
         Some(text) => share(text).and_then(|share| of_size(share).map_err(str::to_owned)),
-        None => bytes(&option.value, base),
+        None => return Ok(Some(last_bytes(option, base)?).filter(|bytes| *bytes > 0)),
     };
     let bytes = read.map_err(|why| option.complain(why))?;
     Ok(Some(bytes).filter(|bytes| *bytes > 0))
