@@ -1,7 +1,7 @@
 //! Draws one of n places by a distribution (docs/method.md, "Random positions").
 //!
 //! A place has a *rank*: 0 is the hottest. Zipf and Pareto draw a rank; a bijective map scatters the ranks over the
-//! target, so that hot places are not adjacent. Normal and zones draw a place directly.
+//! target, so that hot places are not adjacent. Normal and zones draw a place directly; fio scatters normal's too.
 
 use assay_spec::Distribution;
 
@@ -24,7 +24,7 @@ pub(crate) enum Sampler {
 pub(crate) enum Shape {
     Zipf { law: Zipf, scatter: Scatter },
     Pareto { exponent: f64, scatter: Scatter },
-    Normal { deviation: f64 },
+    Normal { deviation: f64, scatter: Option<Scatter> },
     Zones(Vec<Zone>),
 }
 
@@ -49,7 +49,10 @@ impl Sampler {
             Distribution::Pareto(h) => {
                 Shape::Pareto { exponent: h.ln() / (1.0 - h).ln(), scatter: scatter() }
             }
-            Distribution::Normal(percent) => Shape::Normal { deviation: percent / 100.0 * count as f64 },
+            Distribution::Normal(percent) => Shape::Normal {
+                deviation: percent / 100.0 * count as f64,
+                scatter: matches!(hot, Hot::AsInFio { .. }).then(scatter),
+            },
             Distribution::Zones(zones) => Shape::Zones(zones_of(zones, count, grain_bytes)),
         };
         Self::Shaped(Box::new(shape))
@@ -71,7 +74,10 @@ impl Shape {
         match self {
             Self::Zipf { law, scatter } => scatter.place(law.rank(rng.unit(), count)),
             Self::Pareto { exponent, scatter } => scatter.place(pareto_rank(rng.unit(), *exponent, count)),
-            Self::Normal { deviation } => normal(rng, *deviation, count),
+            Self::Normal { deviation, scatter } => {
+                let place = normal(rng, *deviation, count);
+                scatter.map_or(place, |scatter| scatter.place(place))
+            }
             Self::Zones(zones) => {
                 let drawn = rng.next() >> 32;
                 let zone = zones.partition_point(|zone| zone.share_end <= drawn);

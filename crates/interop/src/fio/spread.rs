@@ -8,6 +8,8 @@ use super::value::{KbBase, bytes, percent, short};
 /// Blocks of a sequence, as in fio, and the largest index that is read.
 const SEQUENCE_MAX: usize = 64;
 const BLOCK_MAX: u64 = 1 << 32;
+/// The widest that fio makes `normal`, percent of the file.
+const WIDTH_MAX: f64 = 50.0;
 
 /// Distributions of reads and of writes, and what a reader must know.
 pub(super) struct Spread {
@@ -54,7 +56,8 @@ pub(super) fn spread(text: &str, base: KbBase, block: u64, stride: Stride) -> Re
             let deviation = deviation_of_fio(width);
             let says = format!(
                 "fio's normal:{width} has a standard deviation of {deviation} % of the file (a twelfth of it, widened \
-                 evenly by {width} %) and scatters these places; here they lie around the middle"
+                 evenly by {} %); {scattered}",
+                width.min(WIDTH_MAX)
             );
             Ok(Spread { by_direction: both(Distribution::Normal(deviation)), says: Some(says) })
         }
@@ -117,9 +120,10 @@ fn first(text: &str, default: f64, most: f64) -> Result<f64, String> {
 }
 
 /// Measured on the positions that fio 3.33 writes to its iolog: the sum of a normal distribution with a deviation of
-/// a twelfth of the file and an even one as wide as its parameter. Percent, rounded to hundredths.
+/// a twelfth of the file and an even one as wide as its parameter, but at most half of the file. Percent, rounded to
+/// hundredths.
 fn deviation_of_fio(width: f64) -> f64 {
-    let variance = 1.0 / 144.0 + (width / 100.0).powi(2) / 12.0;
+    let variance = 1.0 / 144.0 + (width.min(WIDTH_MAX) / 100.0).powi(2) / 12.0;
     (variance.sqrt() * 10_000.0).round() / 100.0
 }
 
