@@ -64,7 +64,13 @@ impl Outline {
     }
 }
 
+/// Said of a test whose jobs have ends of their own.
+const OWN_ENDS: &str = "until each job has come to its own end";
+
 fn drafted_time(test: &DraftTest) -> String {
+    if test.jobs.iter().any(|job| !job.end.is_empty()) {
+        return OWN_ENDS.to_owned();
+    }
     let is_counted = test.bytes.is_some() || test.ops.is_some() || test.passes.is_some();
     let time = match (is_counted, test.run) {
         (false, None) => Some(RUN_DEFAULT),
@@ -77,6 +83,9 @@ fn drafted_time(test: &DraftTest) -> String {
 const RUN_DEFAULT: Nanos = Nanos::from_secs(30);
 
 fn planned_time(step: &Step) -> String {
+    if step.jobs.iter().any(|job| job.stop.is_some()) {
+        return OWN_ENDS.to_owned();
+    }
     let Stop { time, bytes, ops, .. } = step.stop;
     let time = (!step.stop.is_by_count()).then_some(time);
     lasts(bytes, ops, time, step.warmup)

@@ -302,11 +302,17 @@ fn read_back(group: &[(usize, &FioJob)], written: &DraftTest) -> Option<DraftTes
         return None;
     }
     let verifies = |(_, job): &&(usize, &FioJob)| job.checks == Verifies::Written;
+    let verified = || group.iter().filter(verifies).map(|(_, job)| *job);
+    // What was written so many times is read back so many times.
+    let end = |job: &FioJob| match job.end {
+        End { bytes, passes, is_whole: true, .. } if (bytes, passes) != (None, None) => {
+            End { bytes, passes, ..End::default() }
+        }
+        _ => End { passes: Some(1), ..End::default() },
+    };
+    let first = end(verified().next()?);
+    let have_own_ends = verified().any(|job| end(job) != first);
     let jobs = group.iter().zip(&written.jobs).filter(|(job, _)| verifies(job)).map(|((_, job), draft)| {
-        // What was written so many times is read back so many times.
-        let End { bytes, passes, .. } = job.end;
-        let loops = (job.end.is_whole && (bytes, passes) != (None, None))
-            .then(|| end_fields(None, bytes.map(Bytes), None, passes));
         let size = job.mix.iter().map(|line| line.size).max().unwrap_or_default();
         // In an order like that of the writes, where that visits every block once.
         let (random, once) = if job.mix.iter().all(|line| line.once && line.size == size) {
@@ -322,15 +328,17 @@ fn read_back(group: &[(usize, &FioJob)], written: &DraftTest) -> Option<DraftTes
             start_delay: Nanos(0),
             flow: 0,
             ends: None,
-            end: loops.unwrap_or_else(|| vec![("passes", "1".to_owned())]),
+            end: if have_own_ends { end_fields_of(&end(job)) } else { Vec::new() },
             ..draft.clone()
         }
     });
-    let jobs: Vec<DraftJob> = jobs.collect();
-    (!jobs.is_empty()).then(|| DraftTest {
+    let end = if have_own_ends { End::default() } else { first };
+    Some(DraftTest {
         name: crate::names::shortened(&format!("{}, read back", written.name)),
+        bytes: end.bytes.map(Bytes),
+        passes: end.passes,
         checks: Checks::Verify,
-        jobs,
+        jobs: jobs.collect(),
         ..DraftTest::default()
     })
 }

@@ -743,3 +743,13 @@ fn of_a_range_of_sizes_fio_takes_the_last() {
     assert_eq!(span("size=2m-1m"), of(1 << 20));
     assert_eq!(span("size=4m\noffset=1m-2m"), of(6 << 20));
 }
+
+/// It was said to take 30 s, the time of a test that says nothing.
+#[test]
+fn what_is_read_back_is_said_to_be_the_whole() {
+    let said = |text: &str| imported(text, Strictness::Strict).unwrap().understood.join("\n");
+    let one = said("[a]\nsize=8m\nrw=write\nverify=md5\n");
+    assert!(one.contains("2 tests, each the whole span"), "{one}");
+    let two = said("[a]\nsize=8m\nrw=write\nverify=md5\n[b]\nsize=4m\nloops=2\nrw=write\nverify=md5\n");
+    assert!(!two.contains("30s") && two.contains("until each job has come to its own end"), "{two}");
+}
