@@ -191,7 +191,11 @@ fn note_ends(options: &mut Options<'_>, mix: &[Access], end: &End) {
             "Where fio comes in order to the end of what the job uses, and the file or device is larger, it ends; here \
              the job goes on until its size is moved."
         }
-        (true, true) if mix.iter().any(|line| line.random > 0.0 && (is_mixed(line) || in_turns(line))) => {
+        (true, true)
+            if mix
+                .iter()
+                .any(|line| line.random > 0.0 && (is_mixed(line) || in_turns(line) || is_both(line))) =>
+        {
             "Where fio comes in order to the end of what the job uses, and the file or device is larger, it begins \
              again with the positions that it had; here new ones are drawn."
         }
@@ -222,7 +226,7 @@ fn note_ends(options: &mut Options<'_>, mix: &[Access], end: &End) {
                     says, so that they reach a device in pages; those of newer ones, and of this, are direct.";
         options.note(line, says);
     }
-    let has_offset = options.job.options.iter().any(|option| option.key == "offset");
+    let has_offset = ["offset", "offset_increment"].iter().any(|key| options.has(key));
     if has_offset && mix.iter().any(|line| line.change == Change::TrimWrite && line.random > 0.0) {
         let says = "randtrimwrite with an offset ends after its first trim in older versions of fio (3.33); newer \
                     ones, and this, go on.";
@@ -304,6 +308,10 @@ fn verified(options: &mut Options<'_>, mix: &[Access], end: &End) -> Result<Veri
         ),
     };
     options.note(option.line, format!("verify={}: {says}.", short(&option.value)));
+    if verifies == Verifies::Written && mix.iter().any(|line| line.size != mix[0].size) {
+        let says = "verify: what was written in several sizes is read back in order, in I/Os of the largest.";
+        options.note(option.line, says);
+    }
     Ok(verifies)
 }
 

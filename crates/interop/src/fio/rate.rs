@@ -70,6 +70,12 @@ pub(super) fn pace(
             options.refuse(option, "a rate for one direction of a mix only is not supported; use two jobs");
             continue;
         }
+        let has_sizes = sides.iter().flatten().any(|side| side.least_bytes < side.mean_bytes);
+        if key == "rate_iops" && arrivals.is_none() && counts_ios && has_sizes {
+            let says = "rate_iops with bssplit: newer versions of fio (3.42), and this, count I/Os; older ones (3.33) \
+                        keep the bytes of as many of the smallest, which are fewer I/Os.";
+            options.note(option.line, says);
+        }
         let rates: Vec<f64> = rates.into_iter().flatten().collect();
         let total: f64 = rates.iter().sum();
         if let ([reads, _], [Some(read), Some(write)]) = (rates.as_slice(), &sides) {

@@ -606,7 +606,15 @@ fn where_fio_ends_early_or_goes_the_same_way_again_is_said() {
     assert!(has("rw=randread:8", "it ends; here the job goes on"));
     assert!(!has("rw=randread", "it ends"));
     assert!(has("rw=randread\npercentage_random=25\nio_size=4m", "here new ones are drawn"));
+    let by_place = "rw=randread\npercentage_random=50\nbs=64k,4k\nbs_is_seq_rand=1\nnorandommap\nio_size=4m";
+    assert!(has(by_place, "here new ones are drawn"));
+    assert!(has("rw=randread\nbssplit=4k/50:8k/50\nrate_iops=9", "which are fewer I/Os"));
+    assert!(!has(
+        "rw=randread\nbssplit=4k/50:8k/50\nrate_iops=9\nrate_process=poisson",
+        "which are fewer I/Os"
+    ));
     assert!(has("rw=randtrimwrite\noffset=1m", "after its first trim"));
+    assert!(has("rw=randtrimwrite\nnumjobs=2\noffset_increment=1m", "after its first trim"));
     assert!(!has("rw=randtrimwrite", "after its first trim"));
     assert!(has("rw=trimwrite\nnumber_ios=100\nloops=4", "doubles it anew in each loop"));
     assert!(!has("rw=trimwrite\nnumber_ios=100", "doubles it anew in each loop"));
