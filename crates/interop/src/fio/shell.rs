@@ -135,6 +135,9 @@ impl<'t> Splitter<'t> {
                 '\\' if self.is_behind_drive() && self.rest.next_if_eq(&':').is_some() => {
                     self.word.get_or_insert_default().push_str("\\:");
                 }
+                // The last of a prompt, `PS C:\fio>`, is no redirection.
+                '>' if self.words.len() < 2 && self.is_in_windows_path() => self.push(c),
+                '\\' if self.is_in_windows_path() => self.push(c),
                 '\\' => {
                     let next = self.rest.next();
                     self.word.get_or_insert_default().extend(next);
@@ -260,6 +263,13 @@ impl<'t> Splitter<'t> {
         let word = self.word.as_deref().unwrap_or_default();
         let name = word.rsplit(['=', ':']).next().unwrap_or_default();
         name.len() == 1 && name.starts_with(|c: char| c.is_ascii_alphabetic())
+    }
+
+    /// Whether the word began as a path of Windows, `.\fio.exe` or `C:\fio\fio.exe`.
+    fn is_in_windows_path(&self) -> bool {
+        let word = self.word.as_deref().unwrap_or_default();
+        let is_on_drive = word.starts_with(|c: char| c.is_ascii_alphabetic()) && word[1..].starts_with(':');
+        is_on_drive || matches!(word.split('\\').next(), Some("." | ".."))
     }
 
     fn continue_line(&mut self) {

@@ -82,6 +82,10 @@ fn lines_as_people_paste_them_become_plans() {
         // Continued lines, and one that only goes on with options.
         ("fio --name=x \\\n    --rw=read --bs=1M \\\r\n    --size=1g\n  --numjobs=2", "x: 1MiB 100/0 2x1"),
         ("fio.exe --name='my job' --rw=read \"--size=1g\" ^\n --bs=32k", "my job: 32KiB 100/0 1x1"),
+        (".\\fio.exe --name=x --size=1g", "x: 4KiB 100/0 1x1"),
+        ("C:\\fio\\fio.exe --name=x --size=1g --bs=8k", "x: 8KiB 100/0 1x1"),
+        ("PS C:\\Users\\me> .\\fio --name=x --size=1g --bs=8k", "x: 8KiB 100/0 1x1"),
+        ("PS C:\\> ..\\fio.exe --name=x --size=1g --bs=8k", "x: 8KiB 100/0 1x1"),
         ("fio --rw=read --size=1g", "fio: 4KiB 100/0 1x1"),
         ("/usr/bin/fio disk.fio --section=two --output=x", "two: 8KiB 0/0 1x1"),
         ("fio --iodepth=4 --ioengine=libaio disk.fio", "one: 8KiB 100/0 1x4, two: 8KiB 0/0 1x4"),
