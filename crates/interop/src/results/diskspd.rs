@@ -4,6 +4,7 @@ use assay_record::{AccessStats, Imported, Latency, OpStats};
 use assay_spec::units::KIB;
 use assay_spec::{Access, Semantics};
 
+use super::fio_json::steps;
 use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, leading_number, ns_of_ms, repeated, whole};
 use crate::xml::{self, Element};
 use crate::{ImportError, complain};
@@ -48,20 +49,11 @@ fn latency(side: &Side) -> Latency {
     if side.points.len() < 3 || side.count == 0 {
         return Latency::from_summary(side.count, mean_ns, min_ns.filter(|ns| *ns > 0), max_ns);
     }
-    let mut done = 0;
-    let buckets: Vec<(u64, u64)> = side
-        .points
-        .iter()
-        .map(|(share, ms)| {
-            let upto = whole(side.count as f64 * share).min(side.count);
-            let own = upto.saturating_sub(done);
-            done = done.max(upto);
-            (ns_of_ms(*ms).max(1), own)
-        })
-        .collect();
-    let last = buckets.last().map_or(1, |(ns, _)| *ns);
-    let rest = std::iter::once((last, side.count - done));
-    Latency::from_buckets(buckets.into_iter().chain(rest), mean_ns, min_ns.unwrap_or(0), last)
+    let known: Vec<(f64, f64)> =
+        side.points.iter().map(|(share, ms)| (share * 100.0, (ms * 1e6).max(1.0))).collect();
+    let last = max_ns.unwrap_or(1).max(1);
+    let counts = steps(&known, side.count, last);
+    Latency::from_buckets(counts.into_iter(), mean_ns, min_ns.unwrap_or(0), last)
 }
 
 /// A time span with what is known of its load.
@@ -373,7 +365,12 @@ impl TextReader {
             "Write IO" => self.section = Section::Write,
             "Total IO" => self.section = Section::Total,
             "Input parameters:" => self.section = Section::None,
-            _ if line.starts_with("%-ile |") => self.section = Section::Percentiles,
+            _ if line.starts_with("%-ile |") => {
+                self.section = Section::Percentiles;
+                // Tables of single targets stand before that of all.
+                span.read.points.clear();
+                span.write.points.clear();
+            }
             _ if line.contains("CPU |") || line.starts_with("Socket |") => self.section = Section::Cpu,
             _ => {}
         }

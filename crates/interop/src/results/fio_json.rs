@@ -470,8 +470,8 @@ pub(super) fn steps(known: &[(f64, f64)], ops: u64, max_ns: u64) -> Vec<(u64, u6
     let mut counted = 0;
     let mut counts: Vec<(u64, u64)> = Vec::new();
     for (percent, ns) in known {
-        // A percentile of fio is the first value that so many I/Os reach at least; 1e-9 is for what floats cannot say.
-        let share = (percent.min(100.0) * ops as f64 / 100.0 * (1.0 - 1e-9)).ceil();
+        // A percentile of fio is the first value that so many I/Os reach at least; 1e-14 is for what floats cannot say.
+        let share = (percent.min(100.0) * ops as f64 / 100.0 * (1.0 - 1e-14)).ceil();
         let up_to = whole(share).min(ops);
         counts.push((whole(*ns), up_to.saturating_sub(counted)));
         counted = counted.max(up_to);

@@ -340,3 +340,30 @@ fn looks_of_a_short_run_are_one_row() {
     let ends = [look(1_795_963_976_000, 60, 1000, 59_600), look(1_795_963_977_000, 61, 1100, 60_000)];
     assert_eq!(counts(&ends.concat()), [1100]);
 }
+
+/// As fio 3.18 printed it: 14.0GiB of 14.99 GiB.
+const FIO_318: &str = "seqw: (g=0): rw=write, bs=(R) 64.0KiB-64.0KiB, (W) 64.0KiB-64.0KiB, (T) 64.0KiB-64.0KiB, \
+                       ioengine=libaio, iodepth=1\n\
+                       fio-3.18\n\
+                       Starting 1 thread\n\
+                       \n\
+                       seqw: (groupid=0, jobs=1): err= 0: pid=104483: Fri Feb 21 13:36:38 2020\n  \
+                       write: IOPS=818, BW=51.2MiB/s (53.6MB/s)(14.0GiB/300001msec)\n    \
+                       clat (usec): min=736, max=96193, avg=1186.11, stdev=1231.26\n    \
+                       clat percentiles (usec):\n     \
+                       | 99.00th=[ 3556], 99.50th=[ 4555], 99.90th=[ 5473], 99.95th=[33817],\n     \
+                       | 99.99th=[55837]\n     \
+                       issued rwts: total=0,245550,0,0 short=0,0,0,0 dropped=0,0,0,0\n";
+
+fn writes_of(text: &str) -> assay_record::OpStats {
+    import("posted.txt", text).unwrap().unwrap().rows[0].jobs[0].stats.write.clone()
+}
+
+/// 99.9 % of 11,020,992 I/Os are 11,009,971.008: the percentile was the one behind it, 33.8 ms for 5.5 ms.
+#[test]
+fn a_percentile_of_very_many_ios_is_the_one_that_fio_prints() {
+    let many = writes_of(&FIO_318.replace("245550", "11020992"));
+    let p99_9 = many.service.quantile_ns(0.999).unwrap();
+    assert!((p99_9 / 5_473_000.0 - 1.0).abs() < 0.01, "{p99_9}");
+}
+
