@@ -87,6 +87,8 @@ const MIXED_WAY: usize = 3;
 struct Side {
     ops: u64,
     bytes: u64,
+    /// What its rate of bytes comes to over its time.
+    bytes_at_rate: u64,
     runtime_ms: u64,
     /// ns for each unit of the latencies.
     mean_ns: f64,
@@ -364,7 +366,10 @@ fn row_job(job: Job, definition: Option<&Definition>) -> RowJob {
 
 fn stats(side: &Side, size: Option<u64>) -> OpStats {
     let exact = size.map(|size| side.ops.saturating_mul(size));
-    let bytes = exact.filter(|exact| exact.abs_diff(side.bytes) <= side.bytes / 50).unwrap_or(side.bytes);
+    // Some versions of fio print `14.0GiB` of 14.99 GiB, beside the right rate.
+    let is_said =
+        |exact: &u64| [side.bytes, side.bytes_at_rate].iter().any(|said| exact.abs_diff(*said) <= said / 50);
+    let bytes = exact.filter(is_said).unwrap_or(side.bytes);
     let service = if side.percentiles.is_empty() {
         let known = |ns: u64| (ns > 0).then_some(ns);
         Latency::from_summary(side.ops, side.mean_ns, known(side.min_ns), known(side.max_ns))
@@ -437,6 +442,11 @@ fn rate(side: &mut Side, line: &str) {
     };
     side.bytes = bytes.unwrap_or(0);
     side.runtime_ms = runtime.and_then(leading_number).map_or(0, whole);
+    let bandwidth = match old {
+        Some(_) => line.split("bw=").nth(1).and_then(amount_of_version_2),
+        None => line.split("BW=").nth(1).and_then(|rest| amount(rest.split('/').next()?)),
+    };
+    side.bytes_at_rate = bandwidth.unwrap_or(0).saturating_mul(side.runtime_ms) / 1000;
     let iops = line.split_once("IOPS=").or_else(|| line.split_once("iops=")).map(|(_, rest)| rest);
     let iops = iops.and_then(|rest| scaled(rest.split(',').next().unwrap_or_default().trim())).unwrap_or(0.0);
     // The line of what was issued has the exact count.
@@ -495,6 +505,7 @@ fn terse(line: &str) -> Job {
         Side {
             ops: terse_count(bytes, number(at + 2), runtime_ms as f64 / 1000.0),
             bytes,
+            bytes_at_rate: bytes,
             runtime_ms,
             min_ns: whole(number(at + 8) * 1e3),
             max_ns: whole(number(at + 9) * 1e3),

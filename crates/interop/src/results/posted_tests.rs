@@ -359,11 +359,54 @@ fn writes_of(text: &str) -> assay_record::OpStats {
     import("posted.txt", text).unwrap().unwrap().rows[0].jobs[0].stats.write.clone()
 }
 
+#[test]
+fn bytes_of_fio_are_those_of_its_count_and_its_rate() {
+    let found = writes_of(FIO_318);
+    assert_eq!((found.ops(), found.bytes), (245_550, 245_550 * 65_536));
+}
+
 /// 99.9 % of 11,020,992 I/Os are 11,009,971.008: the percentile was the one behind it, 33.8 ms for 5.5 ms.
 #[test]
 fn a_percentile_of_very_many_ios_is_the_one_that_fio_prints() {
     let many = writes_of(&FIO_318.replace("245550", "11020992"));
     let p99_9 = many.service.quantile_ns(0.999).unwrap();
     assert!((p99_9 / 5_473_000.0 - 1.0).abs() < 0.01, "{p99_9}");
+}
+
+/// KDiskMark divides fio's KiB/s by 1,000: 43,410.7 reads of 4 KiB are 177.8 MB/s, not 173.6, as it prints.
+#[test]
+fn a_mb_of_kdiskmark_is_1000_kib() {
+    let row = "Random   4 KiB (Q= 32, T= 1):   173.640 MB/s [  43410.7 IOPS] <   735.80 us>\n";
+    let head = "KDiskMark (3.1.2): https://github.com/JonMagon/KDiskMark\n";
+    for text in [format!("{head}[Read]\n{row}"), format!("[Read]\n{row}[Write]\n{row}")] {
+        assert_eq!(rows(&text)[0], "RND4K Q32T1 read|43410.7|177.8|0.736");
+        let notes = import("k.txt", &text).unwrap().unwrap().notes;
+        assert!(notes.iter().any(|note| note.contains("1,000 KiB a MB")), "{notes:?}");
+    }
+}
+
+/// The 1,000 reads in 1 s were 100 in a second without a word, because the writes took 10 s.
+#[test]
+fn directions_of_fio_that_took_different_times_are_said() {
+    let side =
+        |ms: u32| format!("{{\"io_bytes\": 4096000, \"total_ios\": 1000, \"runtime\": {ms}, \"iops\": 1.0}}");
+    let json = |read: u32, write: u32| {
+        let (read, write) = (side(read), side(write));
+        let job = format!("{{\"jobname\": \"a\", \"read\": {read}, \"write\": {write}}}");
+        format!("{{\"fio version\": \"fio-3.33\", \"jobs\": [{job}]}}")
+    };
+    let line = |way: &str, ms: u32| format!("  {way}: IOPS=1000, BW=1MiB/s (1MB/s)(4000KiB/{ms}msec)\n");
+    let text = |read: u32, write: u32| {
+        let (read, write) = (line("read", read), line("write", write));
+        format!(
+            "a: (groupid=0, jobs=1): err= 0: pid=1: x\n{read}{write}    issued rwts: total=1000,1000,0,0\n"
+        )
+    };
+    let says = |text: &str| {
+        let notes = import("f.txt", text).unwrap().unwrap().notes;
+        notes.iter().any(|note| note.contains("over the longer one"))
+    };
+    assert!(says(&json(1000, 10_000)) && says(&text(1000, 10_000)));
+    assert!(!says(&json(9_999, 10_000)) && !says(&text(10_000, 9_999)) && !says(&json(5, 5)));
 }
 
