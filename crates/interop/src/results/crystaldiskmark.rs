@@ -11,6 +11,10 @@ use crate::{ImportError, complain};
 /// KDiskMark prints the same lines.
 const TOOLS: [&str; 2] = ["CrystalDiskMark", "KDiskMark"];
 
+/// Bytes of a MB of CrystalDiskMark, and of KDiskMark, which divides fio's KiB/s by 1,000.
+const MB: f64 = 1e6;
+const KDISKMARK_MB: f64 = 1_024_000.0;
+
 /// Whether a text is CrystalDiskMark's or KDiskMark's, or has at least two of their rows with a queue depth: people
 /// paste the rows alone.
 #[must_use]
@@ -55,11 +59,23 @@ struct Copy {
     seconds: f64,
     mix_read: f64,
     drive: Option<String>,
+    /// Bytes of what it calls a MB, where its head says which program it is of.
+    mb_bytes: Option<f64>,
 }
 
 impl Default for Copy {
     fn default() -> Self {
-        Self { rows: Vec::new(), seconds: 5.0, mix_read: 70.0, drive: None }
+        Self { rows: Vec::new(), seconds: 5.0, mix_read: 70.0, drive: None, mb_bytes: None }
+    }
+}
+
+impl Copy {
+    /// Bytes of its MB; of rows alone that which their rates of I/Os come closer to.
+    fn mb_bytes(&self) -> f64 {
+        let sums = self.rows.iter().filter_map(|row| Some((row.iops? * row.size as f64, row.mb_per_s)));
+        let (bytes, mb) = sums.fold((0.0, 0.0), |(bytes, mb), row| (bytes + row.0, mb + row.1));
+        let is_of_kdiskmark = bytes > mb * f64::midpoint(MB, KDISKMARK_MB);
+        self.mb_bytes.unwrap_or(if is_of_kdiskmark { KDISKMARK_MB } else { MB })
     }
 }
 
@@ -76,6 +92,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         let other = line.strip_prefix("KDiskMark (").and_then(|rest| rest.split(')').next());
         if own.is_some() || other.is_some() {
             copies.push(std::mem::take(&mut copy));
+            copy.mb_bytes = Some(if other.is_some() { KDISKMARK_MB } else { MB });
             // The next text may say in its rows what they are. A `[Read]` before the head stays.
             if heading == "mix" {
                 heading.clear();
@@ -114,8 +131,10 @@ fn result(
     date: Option<u64>,
 ) -> Result<ImportedResult, ImportError> {
     let name = crate::names::stem(origin).to_owned();
-    let (mut rows, mut drives, mut unclear) = (Vec::new(), Vec::new(), 0);
+    let (mut rows, mut drives, mut unclear, mut is_kdiskmark) = (Vec::new(), Vec::new(), 0, false);
     for copy in copies {
+        let mb_bytes = copy.mb_bytes();
+        is_kdiskmark |= !copy.rows.is_empty() && mb_bytes > MB;
         for row in &copy.rows {
             if row.way.is_none() {
                 unclear += 1;
@@ -124,7 +143,7 @@ fn result(
             if rows.len() >= ROWS_MAX {
                 return Err(complain(origin, 0, format!("has more than {ROWS_MAX} rows")));
             }
-            rows.push(result_row(row, copy.mix_read, copy.seconds));
+            rows.push(result_row(row, copy.mix_read, copy.seconds, mb_bytes));
             drives.push(copy.drive.clone().unwrap_or_else(|| name.clone()));
         }
     }
@@ -136,8 +155,16 @@ fn result(
     if rows.is_empty() {
         return Err(complain(origin, 0, "contains no CrystalDiskMark row with a rate in MB/s"));
     }
-    let says = "CrystalDiskMark prints the best of its runs in MB/s (10^6 bytes), and the lowest mean latency of any \
-                of them; a mean of all its runs is slower.";
+    let says = match is_kdiskmark {
+        true => {
+            "KDiskMark prints the best of its runs, and the lowest mean latency of any of them; a mean of all its runs \
+             is slower. It calls 1,000 KiB a MB; bytes and rates here are what it measured."
+        }
+        false => {
+            "CrystalDiskMark prints the best of its runs in MB/s (10^6 bytes), and the lowest mean latency of any of \
+             them; a mean of all its runs is slower."
+        }
+    };
     let mut notes = vec![says.to_owned()];
     if version.is_none() {
         let says = "The lines that name the program are not in the text; KDiskMark prints the same rows.";
@@ -238,11 +265,11 @@ fn size(label: &str) -> Option<u64> {
     })
 }
 
-fn result_row(row: &Row, mix_read: f64, seconds: f64) -> ResultRow {
+fn result_row(row: &Row, mix_read: f64, seconds: f64, mb_bytes: f64) -> ResultRow {
     // The window ends with the last whole I/O, so that the rates are those of the text to the last digit.
     let ios = row.iops.map(|iops| (whole(iops * seconds), iops)).filter(|(count, _)| *count > 0);
     let seconds = ios.map_or(seconds, |(count, iops)| count as f64 / iops);
-    let bytes = whole(row.mb_per_s * 1e6 * seconds);
+    let bytes = whole(row.mb_per_s * mb_bytes * seconds);
     let count = ios.map_or(bytes / row.size.max(1), |(count, _)| count);
     let mean_ns = row.mean_us.unwrap_or(0.0) * 1e3;
     let side = |share: f64| {

@@ -410,3 +410,16 @@ fn directions_of_fio_that_took_different_times_are_said() {
     assert!(!says(&json(9_999, 10_000)) && !says(&text(10_000, 9_999)) && !says(&json(5, 5)));
 }
 
+/// elbencho prints whole MiB/s: 1,101 MiB in 30.196 s are 36.5 MiB/s, and were 36. Objects are I/Os as files are.
+#[test]
+fn what_elbencho_moved_is_its_sum_and_objects_are_counted() {
+    let text = "OPERATION   RESULT TYPE         FIRST DONE   LAST DONE\n\
+        =========== ================    ==========   =========\n\
+        WRITE       Elapsed time     :     30.140s     30.196s\n            \
+        IOPS             :         291         291\n            \
+        Throughput MiB/s :          36          36\n            \
+        Total MiB        :        1101        1101\n";
+    let of = |text: &str| rows(text)[0].rsplit_once('|').unwrap().0.to_owned();
+    assert_eq!(of(text), "write|291.0|38.2");
+    assert_eq!(of(&text.replace("IOPS     ", "Objects/s")), "write|291.0|38.2");
+}
