@@ -243,6 +243,16 @@ pub(super) const MIXED: &str =
 pub(super) const SPLIT: &str = "A job that wrote and trimmed (rw=trimwrite) is shown as two jobs side by side: reads \
                                 and writes, and trims.";
 
+/// What becomes of the rates of directions that did not take the same time.
+pub(super) const UNEVEN: &str = "Reads and writes of a job took different times. fio gives the rate of each over its \
+                                 own time; here both are over the longer one.";
+
+/// Whether the times of the directions of a job, 0 of one that did nothing, differ by more than a hundredth.
+pub(super) fn are_uneven(ms: [u64; 3]) -> bool {
+    let most = ms.into_iter().max().unwrap_or(0);
+    ms.into_iter().any(|ms| ms > 0 && most - ms > most / 100)
+}
+
 /// What a document lacks.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each becomes a sentence of its own")]
@@ -251,6 +261,8 @@ struct Missing {
     percentiles: bool,
     /// Jobs that wrote and trimmed are two here.
     is_split: bool,
+    /// Reads and writes of a job took different times.
+    is_uneven: bool,
     /// Written by a version before 3, with other units.
     is_old: bool,
     /// Earlier looks at the same jobs are in the file.
@@ -297,6 +309,9 @@ impl Missing {
         if self.is_split {
             notes.push(SPLIT.to_owned());
         }
+        if self.is_uneven {
+            notes.push(UNEVEN.to_owned());
+        }
         notes
     }
 }
@@ -342,7 +357,9 @@ fn row_jobs(
         read = side("mixed")?;
         missing.is_mixed |= read.stats.ops() > 0;
     }
-    let measured_ms = [&read, &write, &trim].map(|side| side.measured_ms).into_iter().max().unwrap_or(0);
+    let times = [&read, &write, &trim].map(|side| side.measured_ms);
+    missing.is_uneven |= are_uneven(times);
+    let measured_ms = times.into_iter().max().unwrap_or(0);
     if measured_ms == 0 && [&read, &write, &trim].iter().any(|side| side.stats.ops() > 0) {
         return Err(complain(origin, 0, format!("job \"{name}\" did I/O, but its runtime is 0")));
     }

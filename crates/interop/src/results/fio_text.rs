@@ -4,7 +4,7 @@ use assay_record::{AccessStats, Imported, Latency, OpStats};
 use assay_spec::units::KIB;
 use assay_spec::{Access, Change, Semantics};
 
-use super::fio_json::{MIXED, SPLIT, steps};
+use super::fio_json::{MIXED, SPLIT, UNEVEN, are_uneven, steps};
 use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, leading_number, whole};
 use crate::{ImportError, complain};
 
@@ -251,6 +251,8 @@ fn result(
     let mut rows: Vec<ResultRow> = Vec::new();
     let (mut group, mut before, mut are_terse_together, mut is_split) = (None, Vec::new(), false, false);
     let is_mixed = jobs.iter().any(|job| job.is_mixed);
+    let times = |job: &Job| job.sides.each_ref().map(|side| if side.ops > 0 { side.runtime_ms } else { 0 });
+    let uneven = jobs.iter().any(|job| are_uneven(times(job))).then(|| UNEVEN.to_owned());
     for job in jobs {
         let (own, name) = (Some((job.output, job.group)), job.name.clone());
         let definition = definition_of(definitions, &job, &before);
@@ -301,7 +303,7 @@ fn result(
         name,
         semantics: Semantics::Fio,
         rows,
-        notes: notes(is_mixed, is_split, are_terse_together),
+        notes: notes(is_mixed, is_split, are_terse_together).into_iter().chain(uneven).collect(),
     })
 }
 
