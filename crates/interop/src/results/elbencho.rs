@@ -84,9 +84,12 @@ impl Phase {
             "" => self.get(&format!("Throughput {unit}")),
             way => self.get(&format!("{unit}{way}")),
         };
-        let bytes = rate("MiB/s").map(|mib| mib * f64::from(1 << 20)).or(rate("MB/s").map(|mb| mb * 1e6))?;
-        // A file that has one block is counted as a file only.
-        let ios = self.get(&format!("IOPS{way}")).or_else(|| self.get(&format!("Files/s{way}")))?;
+        // Whole numbers: of more than a second the sum has more digits than the rate.
+        let sum = self.get("Total MiB").filter(|_| way.is_empty() && self.seconds > 1.0);
+        let mib = sum.map(|mib| mib / self.seconds).or(rate("MiB/s"));
+        let bytes = mib.map(|mib| mib * f64::from(1 << 20)).or(rate("MB/s").map(|mb| mb * 1e6))?;
+        // A file that has one block is counted as a file only, and so is an object.
+        let ios = ["IOPS", "Files/s", "Objects/s"].iter().find_map(|key| self.get(&format!("{key}{way}")))?;
         let rates = Side::of_rates(ios, bytes, self.seconds);
         Some(Side {
             mean_ms: self.latency(short, "avg").unwrap_or(0.0),
