@@ -179,6 +179,16 @@ mod tests {
 }
 
 impl Imported {
+    /// Among what is missing: that the file does not say how many workers and I/Os in flight there were, nor of which
+    /// kind; the plan is a guess then.
+    pub const LOAD: &str = "the load";
+
+    /// Whether the file says what the load was.
+    #[must_use]
+    pub fn says_load(&self) -> bool {
+        !self.missing.iter().any(|what| what == Self::LOAD)
+    }
+
     /// Returns the name of the tool and its version, which may be empty: `fio` and `3.33`.
     #[must_use]
     pub fn tool_and_version(&self) -> (&str, &str) {

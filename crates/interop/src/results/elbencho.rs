@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use assay_record::Imported;
+
 use super::ImportedResult;
 use super::plain::{Origin, Plain, Side, imported};
 use crate::{ImportError, complain};
@@ -143,7 +145,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     if is_printed(text) {
         let says = "elbencho prints MiB/s in whole numbers and neither the size of its I/Os nor their order: sizes are \
                     the bytes over the I/Os. The figures are those until the last thread had ended.";
-        let missing = &["percentiles", "whether positions are random"];
+        let missing = &["percentiles", Imported::LOAD];
         let origin = Origin { file: origin, tool: "elbencho".to_owned(), missing };
         let phases = printed(text);
         let rows: Vec<Plain> = phases.iter().filter_map(Phase::row).collect();

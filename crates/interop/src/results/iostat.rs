@@ -250,7 +250,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         from: Imported {
             tool: "iostat".to_owned(),
             file: crate::names::file_name(origin).to_owned(),
-            missing: vec!["percentiles".to_owned(), "the load".to_owned()],
+            missing: vec!["percentiles".to_owned(), Imported::LOAD.to_owned()],
             has_series: true,
         },
         started_unix_ms: reader.times.get(1).copied(),

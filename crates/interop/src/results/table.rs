@@ -89,21 +89,25 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let all = all_cells(origin, text)?;
     let has_mean = all.iter().any(|row| row.mean_ms.is_some());
     let has_max = all.iter().any(|row| row.max_ms.is_some());
-    let (mut rows, mut systems): (Vec<ResultRow>, Vec<String>) = (Vec::new(), Vec::new());
+    let mut systems: Vec<String> = Vec::new();
+    for cells in &all {
+        if !systems.contains(&cells.system) && !cells.system.is_empty() {
+            systems.push(cells.system.clone());
+        }
+    }
+    let mut rows: Vec<ResultRow> = Vec::new();
     for cells in all {
         let system = cells.system.clone();
         let row = row(cells);
-        if !systems.contains(&system) && !system.is_empty() {
-            systems.push(system.clone());
-        }
         let test = match systems.len() {
             0 | 1 => row.test.clone(),
             _ => format!("{system}: {}", row.test),
         };
         rows.push(ResultRow { swept: repeated(&test, &rows), test, ..row });
     }
-    let mut missing =
-        vec!["the duration".to_owned(), "percentiles".to_owned(), "shares of reads and writes".to_owned()];
+    let mut missing = ["the duration", "percentiles", "shares of reads and writes", Imported::LOAD]
+        .map(str::to_owned)
+        .to_vec();
     missing.extend((!has_mean).then(|| "the mean latency".to_owned()));
     missing.extend((!has_max).then(|| "the maximum latency".to_owned()));
     let name = crate::names::stem(origin).to_owned();

@@ -137,6 +137,10 @@ fn a_table_of_an_article_has_no_percentiles() {
     assert_eq!(steps[1].jobs[0].stats.write.service.mean_ns(), None);
     let semicolons = table::import("x.csv", "Test;MB/s\na;100\n").unwrap();
     assert_eq!(measured(&self::events(semicolons).0, &[]).len(), 0);
+    // Of several systems each row has the name of its own, and none says what the load was.
+    let two = table::import("x.csv", "system,test,IOPS\nA,reads,10\nB,reads,20\n").unwrap();
+    assert_eq!(two.rows.iter().map(|row| row.test.as_str()).collect::<Vec<_>>(), ["A: reads", "B: reads"]);
+    assert!(!two.from.says_load());
 }
 
 /// As a spreadsheet of another language saves it.

@@ -1,6 +1,8 @@
 //! What vdbench writes: its summary (`summary.html`, the terminal) and its flat file (`flatfile.html`); and the sums
 //! that HCIBench makes of several (`…-res.txt`).
 
+use assay_record::Imported;
+
 use super::ImportedResult;
 use super::plain::{Origin, Plain, Side, imported, with_points};
 use crate::ImportError;
@@ -54,7 +56,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
             ("vdbench", if is_flat(&text) { flat(&text) } else { summary(&text) })
         }
     };
-    let origin = Origin { file: origin, tool: tool.to_owned(), missing: &["percentiles"] };
+    let origin = Origin { file: origin, tool: tool.to_owned(), missing: &["percentiles", Imported::LOAD] };
     imported(&origin, &rows, notes)
 }
 

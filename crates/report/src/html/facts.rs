@@ -1,7 +1,7 @@
 //! What a reader needs to judge or repeat the run: targets, host, plan, seed, versions, notes.
 
 use assay_analysis::{Ceiling, RunSummary};
-use assay_record::{Content, DeviceFacts, MemberFacts, PathFacts, RunHeader, TargetFacts};
+use assay_record::{Content, DeviceFacts, Imported, MemberFacts, PathFacts, RunHeader, TargetFacts};
 use assay_spec::{Access, Job, Pacing, Semantics, Span, Step};
 
 use crate::number;
@@ -201,7 +201,8 @@ fn plan_facts(header: &RunHeader) -> Vec<Fact> {
         fact("Shortened", if plan.quick { "yes (--quick)" } else { "" }),
         fact("Source of its numbers", plan.source.clone()),
     ];
-    for test in &plan.tests {
+    let says_load = header.imported.as_ref().is_none_or(Imported::says_load);
+    for test in plan.tests.iter().filter(|_| says_load) {
         let Some(step) = test.steps.first() else { continue };
         let sweep = if test.steps.len() > 1 {
             format!("{} steps; the first: ", test.steps.len())

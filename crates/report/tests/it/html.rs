@@ -465,6 +465,11 @@ fn what_an_import_does_not_say_is_not_shown() {
     let all = page.split("<h2>All tests</h2>").nth(1).unwrap();
     let row = all.split("<tr><td>Random-8k-70%Read</td>").nth(1).unwrap().split("</tr>").next().unwrap();
     assert_eq!(row.matches("<td>-</td>").count(), 6, "five latencies, and what is computed of one: {row}");
+    // Where it does not say what the load was, the page has no guess.
+    let says_load = |page: &str| page.contains("4 outstanding, reopened every 500 I/Os");
+    assert!(says_load(&page), "{page}");
+    imported.header.imported.as_mut().unwrap().missing.push(assay_record::Imported::LOAD.to_owned());
+    assert!(!says_load(&html(&imported, "imported")));
 }
 
 /// A run with disturbed tests, on storage that nothing is known of, had "nothing to compare it with", in grey.
