@@ -19,7 +19,7 @@ mod spread;
 use std::sync::Arc;
 
 use assay_model::quantity::Bounds;
-use assay_statistics::{Estimate, deviation, geometric_mean, level, mean, rank_test, ratio};
+use assay_statistics::{Estimate, Spread, deviation, geometric_mean, level, mean, rank_test, ratio};
 use serde::Serialize;
 
 use crate::cost::Cost;
@@ -43,6 +43,8 @@ const P99_NOTABLE: f64 = 1.5;
 const BEYOND_NOISE: f64 = 4.0;
 /// Number of repetitions of each side that show a change of any size.
 const REPEATS_MIN: usize = 3;
+/// A change of this factor or more, up or down, is beyond the scatter of runs without a measured spread.
+const PLAIN: f64 = 2.0;
 /// Highest probability of a chance result at which two samples are called different.
 const CHANCE_MAX: f64 = 0.05;
 
@@ -445,7 +447,8 @@ fn against(
         }
         let (spreads, source) = spread::of_sides(first, own, history, of);
         let ratio = beyond_noise(ratio(geometric_mean(&x), geometric_mean(&y), spreads));
-        let change = if is_judged { change(ratio, Grade::of(&x, &y)) } else { Change::NotComparable };
+        let change =
+            if is_judged { change(ratio, Grade::of(&x, &y, spreads)) } else { Change::NotComparable };
         Some((Judged { ratio, change }, source))
     };
     let percentile =
@@ -494,6 +497,9 @@ impl Against {
 /// The repetitions behind a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Grade {
+    /// Two at most tell the spread. They may agree by chance, above all in what is now of one kind and now of another,
+    /// and then their interval is narrow for no reason.
+    Pairs,
     /// Too few repetitions of a side; or enough of them, and their ranks do not tell the sides apart.
     Few,
     /// Enough repetitions of each side, whose ranks differ too, as far as so few can.
@@ -501,19 +507,22 @@ enum Grade {
 }
 
 impl Grade {
-    fn of(a: &[f64], b: &[f64]) -> Self {
+    fn of(a: &[f64], b: &[f64], spreads: Option<(Spread, Spread)>) -> Self {
         let (chance, least) = rank_test(a, b);
+        let behind = spreads.map_or(0.0, |(a, b)| a.n.max(b.n));
         match a.len().min(b.len()) {
             fewer if fewer >= REPEATS_MIN && chance <= CHANCE_MAX.max(least) => Self::Repeated,
+            _ if behind < REPEATS_MIN as f64 => Self::Pairs,
             _ => Self::Few,
         }
     }
 
-    /// A change must be beyond this factor to be called real.
-    fn factor(self) -> f64 {
+    /// Whether a change by a factor above one, of which at least so much is no noise, is to be called real.
+    fn is_real(self, factor: f64, least: f64) -> bool {
         match self {
-            Self::Few => 1.0 + REPEATS_WITHIN,
-            Self::Repeated => 1.0,
+            Self::Pairs => factor >= PLAIN && least >= 1.0 + REPEATS_WITHIN,
+            Self::Few => least >= 1.0 + REPEATS_WITHIN,
+            Self::Repeated => true,
         }
     }
 }
@@ -536,12 +545,12 @@ fn change(ratio: Estimate, grade: Grade) -> Change {
             _ => Change::Unknown,
         };
     };
-    let (more, less) = (grade.factor(), 1.0 / grade.factor());
     let within = 1.0 + REPEATS_WITHIN;
     if lo > 1.0 {
-        if lo >= more { Change::Faster } else { Change::PerhapsFaster }
+        if grade.is_real(ratio.value, lo) { Change::Faster } else { Change::PerhapsFaster }
     } else if hi < 1.0 {
-        if hi <= less { Change::Slower } else { Change::PerhapsSlower }
+        let is_real = grade.is_real(1.0 / ratio.value, 1.0 / hi);
+        if is_real { Change::Slower } else { Change::PerhapsSlower }
     } else if lo >= 1.0 / within && hi <= within {
         Change::Same
     } else {

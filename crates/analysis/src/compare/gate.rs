@@ -8,7 +8,7 @@ use assay_spec::threshold::meant;
 
 use crate::threshold::Answer;
 
-use super::{Against, Cell, Change, Comparison, SpreadSource, TestPair};
+use super::{Against, Cell, Change, Comparison, PLAIN, SpreadSource, TestPair};
 
 /// A figure and the change that is too much of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,9 +66,6 @@ impl fmt::Display for Gate {
         write!(f, "{} {:+}%", self.figure.title(), (self.change * 1e5).round() / 1e3)
     }
 }
-
-/// A change of this factor or more, up or down, is beyond the scatter of runs without a measured spread.
-const PLAIN: f64 = 2.0;
 
 /// Returns what breaks a gate or leaves it undecided, a sentence for each test; none: all is within it. A change that
 /// noise explains breaks nothing. One that cannot be judged is undecided, as a script must not take silence for a pass.
@@ -139,6 +136,10 @@ fn breaks(gate: &Gate, first: &Cell, cell: &Cell, against: &Against) -> Option<(
     match change {
         None | Some(Change::Unknown) if !is_plain => {
             undecided(format!("{words}; repeat each side three times (--repeat 3) to decide"))
+        }
+        // A script is not told more than the table says.
+        Some(Change::PerhapsFaster | Change::PerhapsSlower) if !is_plain => {
+            undecided(format!("{words}; more repetitions of each side (--repeat) decide"))
         }
         _ => Some((Answer::Exceeded, words)),
     }

@@ -36,7 +36,7 @@ pub(super) fn against(first: &Rows<'_>, own: &Rows<'_>) -> Option<Judged> {
             let change = if is_predicted(first) { Change::Faster } else { Change::Slower };
             Judged { ratio, change }
         }
-        false => Judged { ratio, change: word(change(ratio, Grade::of(&[], &rates))) },
+        false => Judged { ratio, change: word(change(ratio, Grade::Few)) },
     })
 }
 

@@ -2,12 +2,13 @@
 
 use assay_analysis::Estimate;
 use assay_analysis::compare::{
-    Change, Comparison, Facet, ResultSet, Row, Side, Source, SpreadSource, Weight, compare, compare_same,
-    compare_with,
+    Change, Comparison, Facet, ResultSet, Row, Side, Source, SpreadSource, Weight, broken, compare,
+    compare_same, compare_with,
 };
-use assay_analysis::{findings, judge, judge_published};
+use assay_analysis::{Answer, findings, judge, judge_published};
 use assay_model::published;
 use assay_model::quantity::Bounds;
+use assay_model::rng::Rng;
 
 use crate::summarize;
 use crate::synthetic::{self, Target};
@@ -50,6 +51,11 @@ fn change(comparison: &Comparison) -> Change {
 fn repeated(a: &[f64], b: &[f64]) -> Comparison {
     let rows = |values: &[f64]| values.iter().map(|v| row(*v, 0.001, 60)).collect();
     compare(&[side("a", rows(a)), side("b", rows(b))])
+}
+
+/// A normal value with deviation 1.
+fn normal(random: &mut Rng) -> f64 {
+    (2.0 * random.exponential()).sqrt() * (std::f64::consts::TAU * random.unit()).cos()
 }
 
 /// Two single runs, each steady within 0.1 %, gave the interval 2.95 to 3.00: far too sure, as runs differ more than
@@ -196,11 +202,59 @@ fn repetitions_decide_by_how_far_they_lie_apart_and_not_by_their_seconds() {
     assert_eq!(change(&repeated(&[80.0, 100.0, 120.0], &[95.0, 118.0, 140.0])), Change::Unclear);
     let few = repeated(&[100.0, 100.1], &[103.0, 103.1]);
     assert_eq!(change(&few), Change::PerhapsFaster, "two of each do not show 3 %");
-    assert_eq!(change(&repeated(&[100.0, 100.1], &[130.0, 130.1])), Change::Faster);
+    let agreeing = change(&repeated(&[100.0, 100.1], &[130.0, 130.1]));
+    assert_eq!(agreeing, Change::PerhapsFaster, "that two agree may be chance");
+    assert_eq!(change(&repeated(&[100.0, 105.0], &[220.0, 230.0])), Change::Faster);
+    assert_eq!(change(&repeated(&[220.0, 230.0], &[100.0, 105.0])), Change::Slower);
     let one_alone = repeated(&[100.0, 101.0, 99.0], &[130.0]);
     assert_eq!(change(&one_alone), Change::Faster, "a lone run is taken to be as noisy as the others");
     let cell = one_alone.tests[0].cells[0].clone().unwrap();
     assert!((cell.cv.unwrap() - 0.01).abs() < 1e-9 && cell.repeats == 3, "{cell:?}");
+}
+
+/// Of runs that are now of one kind and now of another, two against two were called faster or slower in 9 %.
+#[test]
+fn two_against_two_of_one_distribution_are_seldom_called_different() {
+    const SERIES: u64 = 1000;
+    // Deviations of the logarithm of four runs in a row.
+    type Kind = (&'static str, fn(&mut Rng) -> [f64; 4]);
+    let kinds: [Kind; 4] = [
+        ("normal", |random| [(); 4].map(|()| normal(random))),
+        ("heavy-tailed", |random| [(); 4].map(|()| normal(random) / normal(random).abs().max(0.2))),
+        // 0.72 apart at a scatter of 10 %.
+        ("of two kinds", |random| {
+            [(); 4].map(|()| if random.unit() < 0.3 { -3.3 } else { 0.1 * normal(random) })
+        }),
+        ("drifting", |random| {
+            let mut at = normal(random);
+            [(); 4].map(|()| {
+                at = 0.95 * at + 0.31 * normal(random);
+                at
+            })
+        }),
+    ];
+    for (kind, four) in kinds {
+        for scatter in [0.02, 0.05, 0.1, 0.2] {
+            let mut random = Rng::new(7);
+            let is_sure = |_: &u64| {
+                let [a, b, c, d] = four(&mut random).map(|x| 1000.0 * (scatter * x).exp());
+                matches!(change(&repeated(&[a, b], &[c, d])), Change::Faster | Change::Slower)
+            };
+            let share = (0..SERIES).filter(is_sure).count() as f64 / SERIES as f64;
+            assert!(share <= 0.05, "{kind} at {scatter}: {share}");
+        }
+    }
+}
+
+/// A gate ended with the code for worse where the table said `slower?`.
+#[test]
+fn a_gate_is_not_surer_than_the_table() {
+    let gate = "iops -5%".parse().unwrap();
+    let answer = |a: &[f64], b: &[f64]| broken(&repeated(a, b), &gate).first().map(|(answer, _)| *answer);
+    assert_eq!(answer(&[100.0, 100.1], &[80.0, 80.1]), Some(Answer::Undecided));
+    assert_eq!(answer(&[100.0, 100.1], &[40.0, 40.1]), Some(Answer::Exceeded));
+    assert_eq!(answer(&[100.0, 100.1, 99.9], &[80.0, 80.1, 80.2]), Some(Answer::Exceeded));
+    assert_eq!(answer(&[100.0, 100.1, 99.9], &[98.0, 98.1, 98.2]), None);
 }
 
 #[test]
