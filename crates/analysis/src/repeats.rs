@@ -1,9 +1,10 @@
-//! Repetitions of a plan together: the median of each figure, and how far a repetition may be from it.
+//! Repetitions of a plan together: the level of each figure, as comparisons and trends have it, and how far a repetition
+//! may be from it.
 //!
 //! The seconds of a run show how well its own mean is known. How far the next run would be from it shows only in
 //! repetitions, so each repetition gets the wider of both intervals.
 
-use assay_statistics::{Estimate, Spread, deviation, mean, median_estimate as median, student_95};
+use assay_statistics::{Estimate, Spread, deviation, level, mean, student_95};
 use serde::Serialize;
 
 use crate::compare::{ResultSet, Row, Side};
@@ -15,7 +16,7 @@ pub struct Pooled {
     pub test: String,
     /// Swept values; may be empty.
     pub step: String,
-    /// I/Os per second: the median of the repetitions.
+    /// I/Os per second: the geometric mean of the repetitions, as all figures here.
     pub iops: Estimate,
     /// 2^20 bytes per second.
     pub mib_per_s: Estimate,
@@ -36,12 +37,12 @@ pub struct Pooled {
 pub struct Repeat {
     /// Id of the run.
     pub run: String,
-    /// I/Os per second, with the interval in which the median of many repetitions is expected.
+    /// I/Os per second, with the interval in which the mean of many repetitions is expected.
     pub iops: Estimate,
 }
 
 impl Pooled {
-    /// Returns the number of repetitions whose interval contains the pooled median.
+    /// Returns the number of repetitions whose interval contains the level of all.
     #[must_use]
     pub fn holding(&self) -> usize {
         let holds =
@@ -69,14 +70,14 @@ fn pool(side: &Side, test: String, step: String) -> Pooled {
         .collect();
     let of = |value: &dyn Fn(&Row) -> Option<f64>| {
         let values: Vec<f64> = rows.iter().filter_map(|(_, row)| value(row)).collect();
-        (!values.is_empty()).then(|| median(&values))
+        (!values.is_empty()).then(|| level(&values))
     };
     let rates: Vec<f64> = rows.iter().map(|(_, row)| row.iops).collect();
     let between = Spread::of_repeats(&rates);
     let runs = rows.iter().map(|(set, row)| Repeat { run: set.id.clone(), iops: repeat(row, between) });
     Pooled {
-        iops: median(&rates),
-        mib_per_s: median(&rows.iter().map(|(_, row)| row.mib_per_s).collect::<Vec<_>>()),
+        iops: level(&rates),
+        mib_per_s: level(&rows.iter().map(|(_, row)| row.mib_per_s).collect::<Vec<_>>()),
         mean_ms: of(&|row| row.mean_ms),
         p50_ms: of(&|row| row.p50_ms.map(|of| of.value)),
         p99_ms: of(&|row| row.p99_ms.map(|of| of.value)),
@@ -133,11 +134,11 @@ mod tests {
     }
 
     #[test]
-    fn repetitions_have_a_median_and_each_an_interval_as_wide_as_they_scatter() {
+    fn repetitions_have_a_level_and_each_an_interval_as_wide_as_they_scatter() {
         let rates = [90.0, 95.0, 99.0, 100.0, 101.0, 105.0, 110.0];
         let pooled = pooled(&side(&rates));
         let [one] = &pooled[..] else { panic!("{pooled:?}") };
-        assert_eq!((one.iops.value, one.iops.ends()), (100.0, Some((90.0, 110.0))));
+        assert_eq!(one.iops, level(&rates));
         assert_eq!((one.holding(), one.runs.len()), (7, 7));
         // t of 6 degrees, 2.447, times the deviation of the logarithms, 0.066.
         let width = one.runs[0].iops.half_width().unwrap();
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn one_run_has_the_interval_of_its_seconds_and_no_median_of_others() {
+    fn one_run_has_the_interval_of_its_seconds_and_no_level_of_others() {
         let one = &pooled(&side(&[100.0]))[0];
         assert_eq!((one.iops.value, one.iops.ends(), one.cv), (100.0, None, None));
     }

@@ -1,4 +1,4 @@
-//! Repetitions of a plan, all together: the median of each figure with its interval.
+//! Repetitions of a plan, all together: the geometric mean of each figure with its interval.
 
 use assay_analysis::Estimate;
 use assay_analysis::compare::Comparison;
@@ -57,9 +57,8 @@ pub fn table(repeats: &Repeats, options: TextOptions) -> String {
     text
 }
 
-const LEGEND: &str = "Each figure is the median of the repetitions. ±% is half of its 95 % interval: by order \
-                      statistics from six repetitions on, else by Student's t on their logarithms. CV is their \
-                      standard deviation over their mean.";
+const LEGEND: &str = "Each figure is the geometric mean of the repetitions, as in comparisons. ±% is half of its 95 % \
+                      interval, by Student's t on their logarithms. CV is their standard deviation over their mean.";
 
 pub(crate) fn side_table(side: &RepeatedSide) -> Table {
     let percent = |title: &str| Column::number(title, "").decimals(Decimals::Fixed(1));

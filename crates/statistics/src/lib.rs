@@ -12,7 +12,6 @@
 mod basics;
 pub mod changes;
 mod estimate;
-mod median;
 mod rank;
 pub mod shape;
 mod student;
@@ -20,6 +19,5 @@ pub mod window;
 
 pub use basics::{correlation_time, deviation, geometric_mean, mean, median};
 pub use estimate::{Estimate, NoInterval, SECONDS_MIN, Spread, level, quantile, ratio};
-pub use median::median_estimate;
 pub use rank::rank_test;
 pub use student::{student_95, student_above};

@@ -1,7 +1,7 @@
 //! Whether intervals hold what they say: many series with a known mean.
 
 use assay_statistics::window::{Times, of_mean, of_quantile, spread};
-use assay_statistics::{Estimate, NoInterval, Spread, geometric_mean, mean, median_estimate, ratio};
+use assay_statistics::{Estimate, NoInterval, Spread, geometric_mean, level, mean, ratio};
 
 /// A generator that is the same everywhere (xorshift64*).
 struct Random(u64);
@@ -115,7 +115,7 @@ fn intervals_of_repetitions_hold_what_they_say() {
         assert!((0.93..=0.995).contains(&share), "{name} of {runs}: {share}");
     };
     for runs in [2, 3, 5, 8, 20] {
-        check("median", runs, &|a, _| (median_estimate(a), LEVEL));
+        check("level", runs, &|a, _| (level(a), LEVEL));
         check("ratio", runs, &|a, b| {
             let spreads = Spread::of_repeats(a).zip(Spread::of_repeats(b));
             (ratio(geometric_mean(a), geometric_mean(b), spreads), 1.1)

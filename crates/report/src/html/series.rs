@@ -33,7 +33,7 @@ pub fn repeats(repeats: &Repeats) -> String {
     page
 }
 
-/// The IOPS of each repetition over the pooled median.
+/// The IOPS of each repetition over that of all.
 fn repetitions(test: &Pooled) -> String {
     let names: Vec<String> = (1..=test.runs.len()).map(|number| number.to_string()).collect();
     let whisker = |run: &assay_analysis::repeats::Repeat| {
@@ -47,7 +47,7 @@ fn repetitions(test: &Pooled) -> String {
         WhiskerSeries { name: "repetition".to_owned(), values: test.runs.iter().map(whisker).collect() };
     let title = format!("{} {}", test.test, test.step);
     Whiskers {
-        title: &format!("{}: IOPS over the median of all", title.trim_end()),
+        title: &format!("{}: IOPS over the mean of all", title.trim_end()),
         x_title: "repetition",
         y_title: "ratio",
         names: &names,
