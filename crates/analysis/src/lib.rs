@@ -79,7 +79,7 @@ pub use rules::gaps::gap_in_fill;
 pub use rules::settings::{SlowSetting, slow_lun_settings, slow_nfs_settings};
 pub use rules::{disturbed_steps, findings, is_disturbance, rule_name, step_name};
 pub use series::{Point, Times};
-pub use shell::quoted;
+pub use shell::{options, quoted};
 pub use standing::{Left, Moment, PlannedStep, Standing};
 pub use steadiness::{FiveParts, five_parts};
 pub use summary::{

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assay_analysis::Estimate;
 use assay_analysis::compare::{Facet, FindingNote, ResultSet, Row, Source, Weight, facets, load_facets};
-use assay_analysis::{Load, Severity, rule_name};
+use assay_analysis::{Load, Severity, options, rule_name};
 use assay_model::quantity::Bounds;
 use assay_record::{HostFacts, RunHeader, StatedMemory, TargetFacts};
 use assay_spec::Plan;
@@ -115,6 +115,7 @@ pub fn read(text: &str) -> Result<(ResultSet, Option<String>), String> {
     let reading = ResultSet {
         source: Source::Run,
         about: format!("{} on {}", header.plan.name, targets.join(", ")),
+        options: options(&header.plan),
         facets,
         rows: document.tests.iter().filter(|t| t.total.iops > 0.0).map(|t| row(&header.plan, t)).collect(),
         findings: document.findings.into_iter().map(note).collect(),

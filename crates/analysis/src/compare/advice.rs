@@ -72,7 +72,8 @@ fn again(first: &ResultSet, own: &ResultSet, options: &str) -> String {
     // Spans of several targets that differ are joined.
     let span = value(first, "span").filter(|span| !span.contains(','));
     let size = span.filter(|_| value(own, TARGET).is_some()).map(|span| format!(" --size {span}"));
-    format!(" assay run {plan} {targets}{}{options}.", size.unwrap_or_default())
+    let changes: String = first.options.iter().map(|option| format!(" {option}")).collect();
+    format!(" assay run {plan} {targets}{}{changes}{options}.", size.unwrap_or_default())
 }
 
 /// The targets of a facet as a shell takes them. A diagnosis has other ways to a target beside it, `TARGET (one path)`,

@@ -15,6 +15,7 @@ use super::Difference;
 use crate::case::Case;
 use crate::expected::{Judgement, predicted};
 use crate::finding::{Finding, Severity};
+use crate::shell::options;
 use crate::summary::{Load, RunSummary, StepSummary};
 use crate::timeline::HeatMap;
 use assay_statistics::Estimate;
@@ -44,6 +45,8 @@ pub struct ResultSet {
     pub source: Source,
     /// Plan and targets, in a line.
     pub about: String,
+    /// What the command line changed in the plan, as it is typed; empty where it changed nothing.
+    pub options: Vec<String>,
     /// Conditions beside the storage that the results depend on.
     pub facets: Vec<Facet>,
     /// In the order of the plan.
@@ -159,6 +162,7 @@ impl ResultSet {
             id: header.run.clone(),
             source: Source::Run,
             about: about(header),
+            options: options(&header.plan),
             facets,
             rows,
             findings: findings.iter().map(FindingNote::of).collect(),
@@ -202,6 +206,7 @@ impl ResultSet {
             id: format!("published:{}", table.name),
             source: Source::Article,
             about: table.system.clone(),
+            options: Vec::new(),
             facets: vec![Facet::new("measured by", "the author of the article", Weight::Weakens)],
             rows: rows.collect(),
             findings: judgement.findings.iter().map(FindingNote::of).collect(),

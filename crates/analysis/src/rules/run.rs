@@ -3,6 +3,7 @@
 use super::steps::shortened;
 use super::{Fired, Run, step_name};
 use crate::finding::{Evidence, Finding, Severity};
+use crate::shell::options;
 use crate::summary::RunStatus;
 
 /// The run did not come to its end.
@@ -75,17 +76,18 @@ pub(super) fn quick(run: Run<'_>) -> Option<Fired> {
     })
 }
 
-/// `--set` changed the plan: it is not what its name says any more.
+/// The command line changed the plan: it is not what its name says any more.
 pub(super) fn changed(run: Run<'_>) -> Option<Fired> {
-    let changes = &run.header.plan.changes;
-    if changes.is_empty() {
+    if run.header.plan.changes.is_empty() {
         return None;
     }
+    let mut options = options(&run.header.plan);
+    options.retain(|option| option != "--quick");
     Some(Fired {
         severity: Severity::Info,
         says: format!(
-            "--set {} changed the plan: its name and its notes describe the original.",
-            changes.join(", ")
+            "{} changed the plan: its name and its notes describe the original.",
+            options.join(" ")
         ),
         evidence: Vec::new(),
         next: "Compare it only with runs that have the same changes.",

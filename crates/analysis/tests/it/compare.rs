@@ -279,6 +279,28 @@ fn a_load_or_a_span_that_differs_leaves_no_verdict_and_is_said() {
     assert_eq!(host.differences.len(), 1);
 }
 
+/// What a run had of `--rate` and `--set` was missing in the command that repeats it, which so ran another load.
+#[test]
+fn the_command_that_is_advised_has_what_the_command_line_changed() {
+    let mut header = synthetic::header(synthetic::suite("vmware", 1));
+    header.plan.quick = true;
+    header.plan.changes =
+        ["rate=500/s, open loop", "until p99:5%", "size=8KiB", "precondition=2x"].map(String::from).into();
+    let summary = summarize(&header, &synthetic::events(&header, Target::default()));
+    let with_span = |mut set: ResultSet, span: &str| {
+        set.id = span.into();
+        set.facets
+            .iter_mut()
+            .filter(|facet| facet.name == "span")
+            .for_each(|facet| facet.value = span.into());
+        Side { name: span.into(), readings: vec![set] }
+    };
+    let set = ResultSet::of_run(&header, &summary, &[], None);
+    let says = &compare(&[with_span(set.clone(), "16GiB"), with_span(set, "4GiB")]).says[0];
+    let options = "--size 16GiB --quick --rate 500/s --until p99:5% --set size=8KiB --precondition 2x.";
+    assert!(says.contains(" assay run vmware ") && says.ends_with(options), "{says}");
+}
+
 #[test]
 fn paced_loads_are_judged_by_p99_where_less_is_better() {
     let paced = |p99: f64| {
