@@ -1,6 +1,6 @@
 //! The verdict: the bottleneck with its numbers, the second suspect, and the experiment that tells the two apart.
 
-use assay_model::demand::{Resource, ResourceKind};
+use assay_model::demand::{REQUESTED_RATE, Resource, ResourceKind};
 use assay_model::quantity::Bounds;
 use assay_model::resolved::Software;
 use assay_spec::units::GIB;
@@ -369,11 +369,14 @@ pub(crate) fn of_run(cases: &[Case], verdicts: &[Option<Verdict>]) -> Option<Run
         cases.iter().zip(verdicts).filter_map(|(c, v)| Some((c, v.as_ref()?))).collect();
     let is_alike = |a: &Verdict, b: &Verdict| a.limit == b.limit && a.agreement == b.agreement;
     let count = |verdict: &Verdict| judged.iter().filter(|(_, v)| is_alike(v, verdict)).count();
+    // That a rate that was asked for is kept is no news beside what limits the others: a curve has ten such steps.
+    let weight = |verdict: &Verdict| (verdict.limit != REQUESTED_RATE, count(verdict));
     // The first of equals: the order of the tests decides.
-    let (_, commonest) = judged.iter().rev().max_by_key(|(_, v)| count(v))?;
+    let (commonest_case, commonest) = judged.iter().rev().max_by_key(|(_, v)| weight(v))?;
     let tests = count(commonest);
     let of = match (tests, judged.len()) {
         (1, 1) => "the only test judged".to_owned(),
+        (1, _) => commonest_case.measured.name.clone(),
         (2, 2) => "both tests judged".to_owned(),
         (tests, judged) if tests == judged => format!("all {judged} tests"),
         (tests, judged) => format!("{tests} of {judged} tests"),

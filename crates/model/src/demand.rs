@@ -335,6 +335,8 @@ pub(crate) fn link_speedup(resolved: &ResolvedArray, classes: &[Class], outstand
 /// Share of what its link carries from which on a drive is called as fast as its link: the sheets of SATA drives say
 /// 540 to 560 MB/s of 594, those of NVMe drives of PCIe 3.0 3,500 of 3,900.
 const AT_PORT: f64 = 0.88;
+/// What limits a load that is offered at a rate and kept.
+pub const REQUESTED_RATE: &str = "the requested rate";
 
 /// The members, and their links where these leave them nothing to spare.
 fn members_name(resolved: &ResolvedArray, classes: &[Class]) -> String {
@@ -393,6 +395,6 @@ fn name_of(resolved: &ResolvedArray, kind: ResourceKind, servers: f64) -> String
         }
         ResourceKind::Latency => "latency".to_owned(),
         ResourceKind::Workers => "the target's workers".to_owned(),
-        ResourceKind::LoadModel => "the requested rate".to_owned(),
+        ResourceKind::LoadModel => REQUESTED_RATE.to_owned(),
     }
 }

@@ -7,7 +7,7 @@ use assay_spec::units::Bytes;
 use crate::array::{Array, Controller, Device, ProtocolKind};
 use crate::catalogue::cloud;
 use crate::closed::{Outcome, after_fill, alone_ns, closed_form};
-use crate::demand::{DemandTable, ResourceKind, demand_table, links_most};
+use crate::demand::{DemandTable, REQUESTED_RATE, ResourceKind, demand_table, links_most};
 use crate::des::{ClientOutcome, SimOptions, simulate};
 use crate::facts::usable_bytes;
 use crate::family::Family;
@@ -182,7 +182,7 @@ impl Prediction {
     pub fn limit_name(&self) -> String {
         match self.limit {
             ResourceKind::Workers => "the target's workers".to_owned(),
-            ResourceKind::LoadModel => "the requested rate".to_owned(),
+            ResourceKind::LoadModel => REQUESTED_RATE.to_owned(),
             kind => {
                 self.table.resources.iter().find(|r| r.kind == kind).map_or(String::new(), |r| r.name.clone())
             }

@@ -45,6 +45,23 @@ pub(crate) struct Warned {
     pub(crate) short_name: &'static str,
 }
 
+/// What stands in place of the table of the tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OwnTable {
+    /// Of a curve.
+    Curve,
+    /// Of caches, or of a diagnosis: it is the answer.
+    Answer,
+    /// One that says itself that it cannot be relied on.
+    Unreliable,
+}
+
+/// A sentence without those that follow it, and without its figures.
+fn in_a_line(says: &str) -> String {
+    let first = first_sentence(says);
+    first.split_once(" (").map_or_else(|| first.to_owned(), |(before, _)| format!("{before}."))
+}
+
 impl Answer {
     /// Returns its lines in their order, each with its title.
     pub(crate) fn lines(&self) -> Vec<(&'static str, String)> {
@@ -67,10 +84,12 @@ impl Answer {
         self.more_warnings.extend(said.collect::<Vec<_>>());
     }
 
-    /// Leaves out what a table of its own says, and all doubts but the first; what the table calls unreliable needs
-    /// neither a doubt nor a next step.
-    pub(crate) fn be_short(&mut self, is_unreliable: bool) {
-        (self.good, self.limit) = (None, None);
+    /// Leaves out what a table of its own says, and all doubts but the first. A curve does not say whether it is good
+    /// nor what limits it; what a table calls unreliable needs neither a doubt nor a next step.
+    pub(crate) fn be_short(&mut self, own: OwnTable) {
+        let (is_curve, is_unreliable) = (own == OwnTable::Curve, own == OwnTable::Unreliable);
+        self.good = self.good.take().filter(|_| is_curve);
+        self.limit = self.limit.take().filter(|_| is_curve).map(|limit| in_a_line(&limit));
         let is_critical = |warned: &Warned| warned.severity == Severity::Critical;
         let kept =
             if is_unreliable { self.warnings.iter().filter(|one| is_critical(one)).count() } else { 1 };
@@ -96,6 +115,11 @@ impl Answer {
             return false;
         }
         true
+    }
+
+    /// Leaves out a whole line where there is no room for those of a table of its own; false where none is left.
+    pub(crate) fn leave_out(&mut self) -> bool {
+        self.next.take().or_else(|| self.good.take()).is_some()
     }
 
     fn drop_warnings(&mut self, kept: usize) {
@@ -246,7 +270,15 @@ mod tests {
         let mut lost = Answer { warnings: vec![doubt("data", Severity::Critical); 2], ..Answer::default() };
         while lost.shorten() {}
         assert_eq!(lost.warnings.len(), 2);
-        lost.be_short(true);
+        lost.be_short(OwnTable::Unreliable);
         assert_eq!(lost.warnings.len(), 2, "also of what cannot be relied on");
+        let of = |own| {
+            let limit = "The device vda probably limits it (3 of 4 I/Os waited in it). Disturbed.".to_owned();
+            let mut answer = Answer { limit: Some(limit), ..Answer::default() };
+            answer.be_short(own);
+            answer.limit
+        };
+        assert_eq!(of(OwnTable::Curve).as_deref(), Some("The device vda probably limits it."));
+        assert_eq!([OwnTable::Answer, OwnTable::Unreliable].map(of), [None, None]);
     }
 }

@@ -230,24 +230,20 @@ pub(crate) fn load_words(curve: &LoadCurve, detail: Detail) -> Vec<String> {
     words
 }
 
-/// Maximum, knee and saturation in one paragraph: the rows above are marked, and have the rest.
+/// Maximum and knee in a line: the rows above are marked, and have the rest.
 fn brief_words(curve: &LoadCurve) -> Vec<String> {
-    let maximum = curve.maximum.map(|of| {
-        format!("Maximum: {} IOPS in a closed loop with {} in flight.", whole(of.iops), of.outstanding)
-    });
-    if curve.is_unsteady() {
-        let said: Vec<String> = maximum.into_iter().chain([saturation_words(curve)]).collect();
-        return vec![said.join(" ")];
-    }
-    let knee = curve.knee.map(|knee| {
-        let point = &curve.points[knee];
-        format!("Knee: {} IOPS at {}.", whole(point.achieved), time(point.response_us))
-    });
-    let saturated = match curve.points.iter().find(|point| point.is_saturated) {
-        Some(first) => format!("Saturated from {} on.", swept_value(&first.label).replace('%', " %")),
-        None => "No load saturates it.".to_owned(),
+    let maximum = curve
+        .maximum
+        .map(|of| format!("Maximum: {} IOPS with {} in flight.", whole(of.iops), of.outstanding));
+    let rest = match (curve.is_unsteady(), curve.knee) {
+        (true, _) => Some(saturation_words(curve)),
+        (false, None) => None,
+        (false, Some(knee)) => {
+            let point = &curve.points[knee];
+            Some(format!("Knee: {} IOPS at {}.", whole(point.achieved), time(point.response_us)))
+        }
     };
-    vec![[maximum, knee, Some(saturated)].into_iter().flatten().collect::<Vec<_>>().join(" ")]
+    vec![maximum.into_iter().chain(rest).collect::<Vec<_>>().join(" ")]
 }
 
 /// From which load on the target falls behind; or that it did so at times, which no load explains.

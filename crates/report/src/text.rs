@@ -7,7 +7,7 @@ use assay_analysis::{
 use assay_record::RunHeader;
 
 use crate::Meta;
-use crate::answer::{Answer, answer};
+use crate::answer::{Answer, OwnTable, answer};
 use crate::crystaldiskmark;
 use crate::escape::{self, Style};
 use crate::forum::{self, Reader};
@@ -52,7 +52,7 @@ fn brief(
 ) -> String {
     let mut text = heading(header, summary, options);
     // What experiments, curves and probes found has tables of its own; their steps are one flag away.
-    let (own, is_unreliable) = own_tables(header, summary, options);
+    let (own, kind) = own_tables(header, summary, options);
     // A table has a row for each of many runs; the block says the same in the form that is known.
     let block = || {
         crystaldiskmark::block(&summary.steps, options.width)
@@ -72,26 +72,25 @@ fn brief(
     text.push_str(&crate::fleet::text(header, summary, options.prose()));
     let mut answer = answer(header, summary, findings, meta);
     // A table of its own says what limits, and what puts it in doubt needs one line.
-    let room = match (own.is_empty(), is_unreliable) {
-        (true, _) => ANSWER_LINES,
+    let room = match kind {
+        _ if own.is_empty() => ANSWER_LINES,
         // It says itself why not, in more lines.
-        (false, true) => 1,
-        (false, false) => ANSWER_LINES_OF_OWN,
+        OwnTable::Unreliable => 1,
+        OwnTable::Answer => ANSWER_LINES_OF_OWN,
+        OwnTable::Curve => SCREEN_LINES.saturating_sub(text.lines().count()).max(ANSWER_LINES_OF_OWN),
     };
     if !load_curves(header, summary).is_empty() {
         // It marks the loads that are saturated.
         answer.leave_to_table("missed-rate");
     }
     if !own.is_empty() {
-        answer.be_short(is_unreliable);
+        answer.be_short(kind);
     }
     let is_diagnosis = header.diagnosis.is_some();
     let mut lines = answer_text(&answer, is_diagnosis, options);
-    while lines.trim_start().lines().count() > room && answer.shorten() {
-        lines = answer_text(&answer, is_diagnosis, options);
-    }
-    if !own.is_empty() && lines.trim_start().lines().count() > room {
-        answer.next = None;
+    while lines.trim_start().lines().count() > room
+        && (answer.shorten() || (!own.is_empty() && answer.leave_out()))
+    {
         lines = answer_text(&answer, is_diagnosis, options);
     }
     text.push_str(if own.is_empty() { &lines } else { lines.trim_start() });
@@ -103,6 +102,8 @@ fn brief(
 const ANSWER_LINES: usize = 11;
 /// What has a table of its own leaves room for so many, without a blank line before them.
 const ANSWER_LINES_OF_OWN: usize = 3;
+/// Lines of a result that a screen has all of, with the command before it.
+const SCREEN_LINES: usize = 22;
 
 /// The answer, and how to see the rest.
 fn answer_text(answer: &Answer, is_diagnosis: bool, options: TextOptions) -> String {
@@ -198,13 +199,20 @@ fn beside_curves(header: &RunHeader, summary: &RunSummary, options: TextOptions)
     }
 }
 
-/// What the verbs that make a plan of their own found: a diagnosis, caches, curves; and whether that says itself that
-/// it cannot be relied on. Empty for any other run.
-fn own_tables(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> (String, bool) {
+/// What the verbs that make a plan of their own found, and which of them it was: a diagnosis, caches, curves. Empty for
+/// any other run.
+fn own_tables(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> (String, OwnTable) {
     let mut text = crate::diagnosis::text(header, summary, options).unwrap_or_default();
     text.push_str(&crate::cache_probe::text(header, summary, options));
-    text.push_str(&crate::curve::text(header, summary, options));
-    (text, crate::cache_probe::is_disturbed(header, summary) || crate::curve::is_unsteady(header, summary))
+    let curve = crate::curve::text(header, summary, options);
+    let is_unreliable =
+        crate::cache_probe::is_disturbed(header, summary) || crate::curve::is_unsteady(header, summary);
+    let kind = match is_unreliable {
+        true => OwnTable::Unreliable,
+        false if text.is_empty() => OwnTable::Curve,
+        false => OwnTable::Answer,
+    };
+    (text + &curve, kind)
 }
 
 /// The tables of tests that repeat a sweep until it is steady.
