@@ -58,6 +58,13 @@ pub fn about(time: Duration) -> String {
     }
 }
 
+/// Returns how many steps there are, and how long they take: `4 steps, about 40 s`.
+#[must_use]
+pub fn count_and_length(steps: &[PlannedStep]) -> String {
+    let word = if steps.len() == 1 { "step" } else { "steps" };
+    format!("{} {word}, {}", steps.len(), length(steps))
+}
+
 /// Returns how long steps take, as far as their plan tells: `about 40 s`, `about 2 min and 1 step until 20000 I/Os`.
 #[must_use]
 pub fn length(steps: &[PlannedStep]) -> String {

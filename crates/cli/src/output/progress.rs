@@ -10,7 +10,7 @@ use assay_analysis::{Collector, Standing, StepSummary};
 use assay_prepare::PrepareProgress;
 use assay_record::{Event, RunEvent, StepId};
 use assay_report::escape::{line, terminal};
-use assay_report::standing::{length, moment, place};
+use assay_report::standing::{count_and_length, moment, place};
 use assay_report::text::{rows, step_line, wrap};
 use assay_spec::Plan;
 use assay_spec::units::MIB;
@@ -171,11 +171,8 @@ impl Progress {
 
     fn begin(&mut self) {
         if self.is_plain && self.standing.begun() == 1 && !self.is_resumed {
-            let steps = self.standing.steps();
-            let count = steps.len();
-            let word = if count == 1 { "step" } else { "steps" };
             match self.standing.budget() {
-                None => note!("{count} {word}, {}", length(steps)),
+                None => note!("{}", count_and_length(self.standing.steps())),
                 Some(budget) => note!("experiments for at most {} s", budget.as_secs()),
             }
         }

@@ -4,7 +4,7 @@ use anyhow::bail;
 use assay_analysis::{PlannedStep, RunStatus, Standing, StepSummary};
 use assay_record::{Event, MemberFacts, MemberKind, RunEvent, RunSetting, StepId, Warning};
 use assay_report::minute;
-use assay_report::standing::length;
+use assay_report::standing::count_and_length;
 use assay_runner::Order;
 use assay_spec::units::{Bytes, SizeSpec};
 
@@ -41,12 +41,8 @@ pub(crate) fn run(args: &RunArgs, name: &str) -> anyhow::Result<Exit> {
             let standing = Standing::new(&header.plan);
             let is_left = |step: &&PlannedStep| !complete.contains(&step.id);
             let left: Vec<PlannedStep> = standing.steps().iter().filter(is_left).cloned().collect();
-            let count = left.len();
-            let word = if count == 1 { "step" } else { "steps" };
-            note!(
-                "resuming run {run}: {kept} of {planned} steps are kept; {count} {word}, {}",
-                length(&left)
-            );
+            let rest = count_and_length(&left);
+            note!("resuming run {run}: {kept} of {planned} steps are kept; {rest}");
         }
     }
     let order = Order {
