@@ -53,7 +53,11 @@ fn refuse_settings(targets: &[String]) -> anyhow::Result<()> {
 const OPTIONS: [&str; 9] =
     ["cached", "direct", "each", "explain", "json", "overwrite", "quick", "remove", "sync"];
 
-/// A word that is no name of a target would become a file of that name, of gigabytes.
+/// Folders whose entries are places to mount something at.
+const MOUNTS: [&str; 3] = ["/mnt", "/media", "/net"];
+
+/// A word that is no name of a target would become a file of that name, of gigabytes; so would the place of a share that
+/// is not mounted, on the disk of this machine.
 fn refuse_slips(targets: &[String]) -> anyhow::Result<()> {
     let is_absent = |target: &&String| !Path::new(target.as_str()).exists();
     for target in targets.iter().filter(is_absent) {
@@ -63,6 +67,15 @@ fn refuse_slips(targets: &[String]) -> anyhow::Result<()> {
         }
         if is_path && target.trim() != target {
             bail!("target `{target}` has a blank at its end; without it: {}", target.trim());
+        }
+        let path = Path::new(target.as_str());
+        let is_place =
+            path.parent().is_some_and(|folder| MOUNTS.iter().any(|mount| folder == Path::new(mount)));
+        if is_path && is_place && path.extension().is_none() {
+            bail!(
+                "{target} does not exist: is what belongs there mounted? A new file on the disk of this machine would be \
+                 {target}.dat"
+            );
         }
         if is_path && target.contains(['*', '?']) {
             bail!("no file matches {target}, and Assay creates none with * or ? in its name");

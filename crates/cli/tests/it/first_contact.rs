@@ -200,6 +200,11 @@ fn a_word_that_is_no_target_does_not_become_a_file() {
         (&["crystaldiskmark", "t.dat", "5", "1GiB"], "to run it so many times: --repeat 5"),
         (&["crystaldiskmark", "t.dat", "1GiB"], "use --size 1GiB for the size of the file"),
         (&["vmware", "./*.dat"], "no file matches ./*.dat"),
+        // The example of the program's first page, typed before the share was mounted, filled the disk below.
+        (
+            &["super-atto", "/mnt/no-such-nas"],
+            "/mnt/no-such-nas does not exist: is what belongs there mounted?",
+        ),
         (&["vmware", "new.dat "], "has a blank at its end; without it: new.dat"),
         (&["dd if=/dev/zero of=new.dat bs=1M"], "assay run dd-stream TARGET"),
         (&["vmware", "null:", "--rate", "100MB/s"], "a rate counts I/Os, not bytes"),
