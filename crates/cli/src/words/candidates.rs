@@ -1,12 +1,15 @@
-//! What a shell offers after TAB: suites, arrays, runs, labels and targets that are there, beside verbs and options.
+//! What a shell offers after TAB: suites and their tests, arrays, runs, labels and targets that are there, beside verbs
+//! and options.
 
 use std::ffi::OsStr;
 
 use assay_model::array::shipped;
+use assay_spec::Step;
 use assay_store::{RunFilter, RunRow, RunSlice, Store};
 use clap::{Arg, Command, CommandFactory as _};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _};
 
+use super::plan::{Choice, resolve};
 use super::plan_file::names;
 use crate::args::{Cli, StoreArgs};
 
@@ -50,6 +53,7 @@ enum Kind {
     Label,
     Target,
     Set,
+    Test,
 }
 
 /// Returns it by the name of the argument, which the verbs share.
@@ -61,6 +65,7 @@ fn kind(arg: &Arg) -> Option<Kind> {
         "label" => Some(Kind::Label),
         "target" | "targets" => Some(Kind::Target),
         "set" => Some(Kind::Set),
+        "only" => Some(Kind::Test),
         _ => None,
     }
 }
@@ -92,15 +97,44 @@ fn candidates(kind: Kind, typed: &OsStr) -> Vec<CompletionCandidate> {
             simulated.chain(targets()).chain(["null:".to_owned()]).collect()
         }
         Kind::Set => SET_KEYS.iter().map(|key| format!("{key}=")).collect(),
+        Kind::Test => {
+            let is_bash = std::env::var_os("COMPLETE").is_some_and(|shell| shell == "bash");
+            let tests = tests_of(std::env::args());
+            if is_bash { tests.iter().map(|test| escaped(test)).collect() } else { tests }
+        }
     };
     let fits = words.into_iter().filter(|word| word.starts_with(&*begun)).map(CompletionCandidate::new);
     let files = match kind {
-        Kind::Label | Kind::Set => Vec::new(),
+        Kind::Label | Kind::Set | Kind::Test => Vec::new(),
         // All files of a folder would hide the runs among them.
         Kind::Run | Kind::Array if begun.is_empty() => Vec::new(),
         _ => PathCompleter::any().complete(typed),
     };
     fits.chain(files).collect()
+}
+
+/// Returns the names of the tests of the plan that stands among the words, then what its steps are called. Of other
+/// words only those that end like a plan are read: a target may be large.
+fn tests_of(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut plans = words.filter(|word| names().contains(&word.as_str()) || word.ends_with(".toml"));
+    let Some(plan) = plans.find_map(|name| resolve(&name, &Choice::default()).ok()) else {
+        return Vec::new();
+    };
+    let labels = plan.tests.iter().flat_map(|test| &test.steps).map(Step::label);
+    let mut all: Vec<String> = plan.tests.iter().map(|test| test.name.clone()).collect();
+    for label in labels.filter(|label| !label.is_empty()) {
+        if !all.contains(&label) {
+            all.push(label);
+        }
+    }
+    all
+}
+
+/// Returns a word as it stands unquoted in Bash, which inserts what it is offered as it is; other shells escape it
+/// themselves.
+fn escaped(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./:=,+@%".contains(c);
+    word.chars().flat_map(|c| (!is_plain(c)).then_some('\\').into_iter().chain([c])).collect()
 }
 
 fn store() -> Option<Store> {
@@ -142,6 +176,10 @@ mod tests {
             let says = assay_spec::Overrides::default().set(&format!("{key}=?")).unwrap_err().to_string();
             assert!(!says.contains("no such field"), "{says}");
         }
+        let typed = ["assay", "run", "latency-qd1", "t.dat", "--only", ""].map(str::to_owned);
+        assert_eq!(tests_of(typed.into_iter())[0], "4 KiB random read");
+        let typed = ["assay", "run", "super-atto", "t.dat", "--only", ""].map(str::to_owned);
+        assert!(tests_of(typed.into_iter()).contains(&"size=64KiB".to_owned()));
         assert!(!offers(Kind::Run, "").iter().any(|word| word == "src/"), "no files until one is begun");
         command().debug_assert();
         let run = command().find_subcommand("run").cloned().unwrap();

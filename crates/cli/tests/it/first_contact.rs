@@ -177,6 +177,8 @@ fn bash_completes_addresses_and_options_with_a_value() {
     assert_eq!(offered(&["assay ", "run ", "vmware ", "t.dat ", "--array", "=", "nas"], "nas"), "nas-4bay");
     assert_eq!(offered(&["assay ", "run ", "vmware-m"], "vmware-m"), "vmware-modern");
     assert!(offered(&["assay ", "run ", "vmware ", "sim", ":"], "").contains(" nas-4bay"));
+    let test = |begun| offered(&["assay ", "run ", "latency-qd1 ", "t.dat ", "--only ", begun], begun);
+    assert_eq!(test("64"), r"64\ KiB\ random\ read 64\ KiB\ random\ write");
 }
 
 /// Which of the words it was, nothing said.
@@ -198,13 +200,13 @@ fn a_word_that_is_no_target_does_not_become_a_file() {
     for (words, says) in [
         (&["vmware", "t.dat", "quick"][..], "the option is --quick; a file of that name is ./quick"),
         (&["crystaldiskmark", "t.dat", "5", "1GiB"], "to run it so many times: --repeat 5"),
-        (&["crystaldiskmark", "t.dat", "1GiB"], "use --size 1GiB for the size of the file"),
-        (&["vmware", "./*.dat"], "no file matches ./*.dat"),
         // The example of the program's first page, typed before the share was mounted, filled the disk below.
         (
             &["super-atto", "/mnt/no-such-nas"],
             "/mnt/no-such-nas does not exist: is what belongs there mounted?",
         ),
+        (&["crystaldiskmark", "t.dat", "1GiB"], "use --size 1GiB for the size of the file"),
+        (&["vmware", "./*.dat"], "no file matches ./*.dat"),
         (&["vmware", "new.dat "], "has a blank at its end; without it: new.dat"),
         (&["dd if=/dev/zero of=new.dat bs=1M"], "assay run dd-stream TARGET"),
         (&["vmware", "null:", "--rate", "100MB/s"], "a rate counts I/Os, not bytes"),
