@@ -21,7 +21,9 @@ pub(crate) struct BarRow {
 
 /// As wide as a phone, so that letters are as large there as on a page.
 const WIDTH: f64 = 360.0;
+/// Room for what is written behind the longest bar, and width of one of its letters.
 const RIGHT: f64 = 78.0;
+const LETTER: f64 = 6.4;
 const TOP: f64 = 24.0;
 const ROW: f64 = 32.0;
 const BAR: f64 = 11.0;
@@ -40,7 +42,8 @@ impl Rows<'_> {
         let low = self.rows.iter().map(|row| row.value).filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
         let is_log = top > low * WIDE;
         let base = if is_log { low / 2.0 } else { 0.0 };
-        let room = WIDTH - RIGHT;
+        let letters = self.rows.iter().map(|row| row.text.chars().count() + row.mark().len()).max();
+        let room = WIDTH - RIGHT.max(letters.unwrap_or(0) as f64 * LETTER + 6.0);
         let at = |value: f64| match is_log {
             true => (value.max(base) / base).ln() / (top / base).ln() * room,
             false => value / top.max(f64::MIN_POSITIVE) * room,
@@ -61,11 +64,18 @@ impl Rows<'_> {
     }
 }
 
+impl BarRow {
+    fn mark(&self) -> &'static str {
+        match self.doubt {
+            Doubt::None => "",
+            Doubt::Disturbed | Doubt::CutShort => " !",
+        }
+    }
+}
+
 fn row_svg(row: &BarRow, y: f64, at: &impl Fn(f64) -> f64) -> String {
-    let (class, mark) = match row.doubt {
-        Doubt::None => ("f0", ""),
-        Doubt::Disturbed | Doubt::CutShort => ("f0 doubt", " !"),
-    };
+    let mark = row.mark();
+    let class = if mark.is_empty() { "f0" } else { "f0 doubt" };
     let middle = y + 16.0 + BAR / 2.0;
     let end = at(row.value).max(1.0);
     let mut svg = format!(
