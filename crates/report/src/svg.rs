@@ -1,5 +1,5 @@
 //! Small charts: lines over an axis, and grouped bars. A chart takes values in the units of its axes and returns an
-//! `<svg>` that needs nothing else; colours come from the page as `--s0` … `--s5`, `--ink` and `--grid`.
+//! `<svg>` that needs nothing else; colours come from the page as `--s0` … `--s7`, `--ink` and `--grid`.
 //!
 //! Series differ by colour, by dash and by marker, so that they can be distinguished in grey print and by the
 //! colour-blind (palette: Okabe and Ito, 2008).
@@ -36,9 +36,9 @@ const TOP: f64 = 44.0;
 const BOTTOM: f64 = 46.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 14.0;
-/// Colours, dashes and markers there are before they repeat.
-pub(crate) const STYLES: usize = 6;
-const DASHES: [&str; STYLES] = ["", "7 3", "2 3", "9 3 2 3", "12 4", "4 4"];
+/// Colours with their dashes before they repeat: as many as a page compares results.
+pub(crate) const STYLES: usize = 8;
+const DASHES: [&str; STYLES] = ["", "7 3", "2 3", "9 3 2 3", "12 4", "4 4", "1 2", "14 3 3 3"];
 
 /// Text that may stand in HTML and in SVG, between tags and in attributes.
 #[must_use]
@@ -264,6 +264,26 @@ fn y_at(axis: &Axis, value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The seventh run of a comparison had the colour of the first.
+    #[test]
+    fn as_many_results_as_a_page_compares_have_colours_of_their_own() {
+        let style = include_str!("html/style.css");
+        for theme in style.split("@media screen and (prefers-color-scheme: dark)").take(2) {
+            let colour = |index: usize| {
+                let (_, of) = theme.split_once(&format!("--s{index}: ")).expect("a colour");
+                of.split(';').next().expect("its value")
+            };
+            let colours: std::collections::BTreeSet<&str> = (0..STYLES).map(colour).collect();
+            assert_eq!(colours.len(), STYLES);
+        }
+        for class in ["s", "f", "side.f"] {
+            let missing: Vec<usize> =
+                (0..STYLES).filter(|index| !style.contains(&format!(".{class}{index} {{"))).collect();
+            assert!(missing.is_empty(), ".{class}: {missing:?}");
+        }
+        assert_eq!(STYLES, 8);
+    }
 
     /// Of a comparison of four runs the fourth was cut at the edge of each chart.
     #[test]

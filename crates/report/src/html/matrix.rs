@@ -5,7 +5,7 @@ use assay_analysis::compare::{Against, Change, Comparison, TestPair};
 use super::trend::Links;
 use crate::compare::{judged, letter, name_of};
 use crate::number;
-use crate::svg::escape;
+use crate::svg::{STYLES, escape};
 
 /// Returns the matrix; nothing where no test is on two sides.
 pub(super) fn matrix(comparison: &Comparison, links: Links) -> String {
@@ -34,7 +34,7 @@ fn head(comparison: &Comparison, side: usize, links: Links) -> String {
         }
         _ => escape(&of.name),
     };
-    format!("<th><span class=\"side f{0}\"></span>{1} {name}</th>", side % 6, letter(side))
+    format!("<th><span class=\"side f{0}\"></span>{1} {name}</th>", side % STYLES, letter(side))
 }
 
 fn row(test: &TestPair) -> String {

@@ -6,12 +6,14 @@ use assay_record::{RunHeader, StepId};
 use assay_spec::Test;
 
 use crate::number::{self, TimeUnit};
-use crate::svg::{Axis, BarSeries, Bars, Cell, Cells, Doubt, Line, Lines, Mark, STYLES, Star, escape};
+use crate::svg::{Axis, BarSeries, Bars, Cell, Cells, Doubt, Line, Lines, Mark, Star, escape};
 
 /// The setting of a step that lies along the axis where it is swept.
 const ALONG: &str = "size";
 /// Values that differ more get a logarithmic axis.
 const WIDE: f64 = 30.0;
+/// More lines than this are a map.
+const LINES_MAX: usize = 6;
 
 /// Charts of every sweep, tests with the same steps side by side.
 pub(super) fn sweeps(header: &RunHeader, summary: &RunSummary, disturbed: &[StepId]) -> String {
@@ -193,7 +195,7 @@ impl Sweep<'_> {
         }
         for (index, figure) in figures.iter().enumerate() {
             let star = best.filter(|_| index == 0);
-            let draw = |test: &usize| match grid.each.values.len() > STYLES {
+            let draw = |test: &usize| match grid.each.values.len() > LINES_MAX {
                 true => self.cells(grid, *test, figure, star),
                 false => self.lines(grid, *test, figure, star),
             };

@@ -333,7 +333,7 @@ function chartFile(svg) {
   copy.setAttribute("xmlns", SVG);
   copy.setAttribute("width", width);
   copy.setAttribute("height", height);
-  const names = ["ink", "soft", "grid", "paper", "panel", "s0", "s1", "s2", "s3", "s4", "s5", "bad", "warn", "good"];
+  const names = ["ink", "soft", "grid", "paper", "panel", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "bad", "warn", "good"];
   const page = getComputedStyle(document.documentElement);
   const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]).filter((rule) => rule.selectorText);
   const style = document.createElementNS(SVG, "style");
