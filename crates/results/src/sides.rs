@@ -1,10 +1,10 @@
 //! Sides of a comparison, as the store knows them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use assay_analysis::compare::{ResultSet, Side, Source};
 use assay_record::Outcome;
-use assay_store::{Reader, RunFilter, RunRow, RunSlice, StoreError};
+use assay_store::{LabelledRun, Reader, RunFilter, RunRow, RunSlice, RunState, StoreError};
 
 use crate::stored::{ReadError, Stored};
 
@@ -12,6 +12,8 @@ use crate::stored::{ReadError, Stored};
 const REPETITIONS_MAX: usize = 8;
 /// Most labels of a target whose repetitions are read, the newest: so many say how far they lie apart.
 const LABELS_MAX: usize = 64;
+/// Runs of a label that are looked at at once.
+const PART: usize = 64;
 
 /// Returns the stored runs that share label, plan and targets with a side of one run: they show how far repetitions
 /// lie apart. They are read from their digests, as a target may have thousands of them.
@@ -30,25 +32,23 @@ pub fn repetitions(store: &Reader, sides: &[Side]) -> Result<Vec<Side>, StoreErr
     }
     targets.sort_unstable();
     targets.dedup();
-    let is_compared = |run: &str| sides.iter().any(|side| side.readings.iter().any(|set| set.id == run));
+    let of_runs = sides.iter().flat_map(|side| &side.readings).filter(|set| set.source == Source::Run);
+    let rows = of_runs.filter_map(|set| store.row(&set.id).ok());
+    let compared: HashSet<_> = rows.map(|row| (row.label, row.name, row.targets)).collect();
     let mut groups: Vec<Group> = Vec::new();
     let mut by_key: HashMap<String, usize> = HashMap::new();
     for (all, on_target) in targets {
-        let filter = RunFilter { on_target: on_target.clone(), ..RunFilter::default() };
-        let rows = store.rows(&filter, RunSlice::ALL)?.into_iter();
-        for row in rows.filter(|row| row.status == Some(Outcome::Done) && row.targets.join(", ") == all) {
-            let Some(label) = &row.label else { continue };
-            let key = [label.as_str(), &row.name, all, on_target.as_deref().unwrap_or_default()].join("\n");
-            let place = by_key.get(&key).copied().unwrap_or_else(|| {
-                by_key.insert(key.clone(), groups.len());
-                groups.push(Group { key, runs: Vec::new(), is_compared: false });
+        let on_target = on_target.unwrap_or_default();
+        let runs = store.repeated_on(&on_target, REPETITIONS_MAX)?.into_iter();
+        for run in runs.filter(|run| run.targets.join(", ") == all) {
+            let key = [run.label.as_str(), &run.plan, all, &on_target].join("\n");
+            let place = *by_key.entry(key.clone()).or_insert_with(|| {
+                let of = (Some(run.label.clone()), run.plan.clone(), run.targets.clone());
+                let is_compared = compared.contains(&of);
+                groups.push(Group { key, runs: Vec::new(), is_compared });
                 groups.len() - 1
             });
-            let group = &mut groups[place];
-            group.is_compared |= is_compared(&row.run);
-            if group.runs.len() < REPETITIONS_MAX {
-                group.runs.push(row);
-            }
+            groups[place].runs.push(run);
         }
     }
     groups.retain(|group| group.runs.len() > 1);
@@ -59,7 +59,7 @@ pub fn repetitions(store: &Reader, sides: &[Side]) -> Result<Vec<Side>, StoreErr
     });
     let read = |group: Group| Side {
         name: group.key,
-        readings: group.runs.iter().filter_map(|row| in_short(store, row)).collect(),
+        readings: group.runs.iter().filter_map(|run| in_short(store, run)).collect(),
     };
     Ok(groups.into_iter().map(read).filter(|side| side.readings.len() > 1).collect())
 }
@@ -68,19 +68,19 @@ pub fn repetitions(store: &Reader, sides: &[Side]) -> Result<Vec<Side>, StoreErr
 struct Group {
     key: String,
     /// The newest of them.
-    runs: Vec<RunRow>,
-    /// Whether a side of the comparison is one of them.
+    runs: Vec<LabelledRun>,
+    /// Whether the comparison has one of them.
     is_compared: bool,
 }
 
 /// Returns a run from its digest; from its extract where the digest is of an earlier version. A damaged run among
 /// repetitions must not keep two others from being compared.
-fn in_short(store: &Reader, row: &RunRow) -> Option<ResultSet> {
-    let digest = store.digest(&row.run).ok().flatten();
-    let of_digest = |digest| ResultSet::of_digest(&row.run, &row.name, &row.targets.join(", "), &digest);
+fn in_short(store: &Reader, run: &LabelledRun) -> Option<ResultSet> {
+    let digest = store.digest(&run.run).ok().flatten();
+    let of_digest = |digest| ResultSet::of_digest(&run.run, &run.plan, &run.targets.join(", "), &digest);
     digest
         .and_then(of_digest)
-        .or_else(|| Stored::read_extract(store, &row.run).ok().map(|stored| stored.result_set()))
+        .or_else(|| Stored::read_extract(store, &run.run).ok().map(|stored| stored.result_set()))
 }
 
 /// Returns the runs of exactly that label that came to an end, as repetitions: the newest of them, of one plan on one
@@ -89,12 +89,24 @@ fn in_short(store: &Reader, row: &RunRow) -> Option<ResultSet> {
 /// # Errors
 /// Where the store, or one of them, cannot be read.
 pub fn labelled(store: &Reader, label: &str) -> Result<Option<Side>, ReadError> {
-    let mut rows = store.labelled(label)?;
-    rows.retain(|row| row.status == Some(Outcome::Done));
-    let Some(first) = rows.first() else { return Ok(None) };
-    let is_of = |row: &&RunRow| row.name == first.name && row.targets == first.targets;
+    let filter = RunFilter {
+        on_label: Some(label.to_owned()),
+        state: Some(RunState::Ended(Outcome::Done)),
+        ..RunFilter::default()
+    };
+    let mut rows: Vec<RunRow> = Vec::new();
+    store.visit_rows(&filter, RunSlice::ALL, PART, &mut |part| {
+        rows.extend(part);
+        if let Some(first) = rows.first().map(|first| (first.name.clone(), first.targets.clone())) {
+            rows.retain(|row| (&row.name, &row.targets) == (&first.0, &first.1));
+        }
+        rows.len() < REPETITIONS_MAX
+    })?;
+    if rows.is_empty() {
+        return Ok(None);
+    }
     let read = |row: &RunRow| Ok(Stored::read_extract(store, &row.run)?.result_set());
-    let readings = rows.iter().filter(is_of).take(REPETITIONS_MAX).map(read);
+    let readings = rows.iter().take(REPETITIONS_MAX).map(read);
     Ok(Some(Side { name: label.to_owned(), readings: readings.collect::<Result<_, ReadError>>()? }))
 }
 

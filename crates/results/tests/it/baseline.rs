@@ -231,3 +231,19 @@ fn a_run_that_went_at_the_same_time_is_not_the_last_one_before_it() {
     let last = read_extract_held(&store, &beside.run).unwrap().last.unwrap();
     assert_eq!(last.name, before.run);
 }
+
+/// All rows of a target were read for each side of a comparison, and of a label those of years.
+#[test]
+fn of_many_repetitions_the_newest_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("runs.sqlite")).unwrap();
+    let runs: Vec<RunHeader> = (0..12).map(|number| run(&store, number, "nightly", 150.0)).collect();
+    run(&store, 12, "once", 150.0);
+    let newest = |from: usize| runs[from..].iter().rev().map(|header| header.run.clone()).collect::<Vec<_>>();
+    let ids = |side: &Side| side.readings.iter().map(|set| set.id.clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&labelled(&store, "nightly").unwrap().unwrap()), newest(4));
+    // Of the label of an old run too.
+    let set = Stored::read_extract(&store, &runs[0].run).unwrap().result_set();
+    let history = repetitions(&store, &[Side { name: String::new(), readings: vec![set] }]).unwrap();
+    assert_eq!(history.iter().map(ids).collect::<Vec<_>>(), [newest(4)], "one run is no repetition");
+}
