@@ -44,8 +44,9 @@ pub struct RunDigest {
 }
 
 impl RunDigest {
-    /// The form that this version writes. A digest of another form is made again from the run's events.
-    pub const VERSION: u32 = 4;
+    /// The form that this version writes. A digest of another form is made again from the run's events. Form 5 is 4,
+    /// but in a store it has what lists are sorted by beside it.
+    pub const VERSION: u32 = 5;
     /// Number of points of a spark line.
     pub const SPARK_MAX: usize = 48;
 }

@@ -1,14 +1,13 @@
 //! Runs of a list against the baselines of their plans and targets, by digests alone.
 
+use std::collections::{HashMap, HashSet};
+
 use assay_analysis::compare::{Change, ResultSet, Side, compare_same};
 use assay_analysis::trend::Level;
 use assay_record::{RunDigest, TestDigest};
-use assay_store::{Baseline, ListedRun, Reader, RunFilter, RunSlice, StoreError};
+use assay_store::{Baseline, ListedRun, Reader, RunFilter, StoreError};
 
 use crate::baseline::{keys_of_row, runs_of_baseline};
-
-/// Runs whose digests are in memory at once.
-const PART: usize = 1_000;
 
 /// Every baseline, with its repetitions in short.
 #[derive(Debug, Clone, Default)]
@@ -69,29 +68,28 @@ impl Baselines {
     /// # Errors
     /// Where the store cannot be read.
     pub fn sorted(&self, store: &Reader, filter: &RunFilter) -> Result<Vec<String>, StoreError> {
-        let mut targets: Vec<&str> = self.0.iter().map(|of| of.baseline.address.as_str()).collect();
-        targets.sort_unstable();
-        targets.dedup();
         let mut found: Vec<(f64, String)> = Vec::new();
-        for target in targets {
-            let filter = RunFilter { on_target: Some(target.to_owned()), ..filter.clone() };
-            for skip in (0..).step_by(PART) {
-                let runs = store.list(&filter, RunSlice { skip, limit: PART })?.runs;
-                let is_last = runs.len() < PART;
-                for run in runs {
-                    let of = self.of(store, &run).filter(|of| !of.runs.contains(&run.row.run));
-                    if let Some((ratio, _)) = of.and_then(|of| of.ratio(&run)) {
-                        found.push((ratio, run.row.run));
-                    }
-                }
-                if is_last {
-                    break;
+        // A run on two targets that both have a baseline goes by the first, as it is shown.
+        let mut known: HashSet<String> = HashSet::new();
+        for of in &self.0 {
+            let on_target = Some(of.baseline.address.clone());
+            let runs = store.first_tests(&RunFilter { on_target, ..filter.clone() }, &of.baseline.plan)?;
+            let mut levels: HashMap<i64, Option<f64>> = HashMap::new();
+            for run in runs.into_iter().filter(|run| !of.runs.contains(&run.run)) {
+                let level = match levels.get(&run.load) {
+                    Some(level) => *level,
+                    // All runs of that load have the level of any of them that can be read.
+                    None => match store.digest(&run.run)? {
+                        Some(digest) => *levels.entry(run.load).or_insert(of.level_in(&digest)),
+                        None => continue,
+                    },
+                };
+                if let Some(level) = level.filter(|_| known.insert(run.run.clone())) {
+                    found.push((run.iops / level, run.run));
                 }
             }
         }
-        // A run on two targets that both have a baseline is found twice, with the ratio that it is shown with.
         found.sort_by(|(a, a_run), (b, b_run)| a.total_cmp(b).then_with(|| b_run.cmp(a_run)));
-        found.dedup_by(|(_, run), (_, before)| run == before);
         Ok(found.into_iter().map(|(_, run)| run).collect())
     }
 
@@ -122,9 +120,15 @@ impl Baselines {
 impl Repetitions {
     /// Returns the IOPS of the first test of a run over the level of the baseline.
     fn ratio<'r>(&self, run: &'r ListedRun) -> Option<(f64, &'r TestDigest)> {
-        let test = run.digest.as_ref()?.tests.iter().find(|test| test.complete)?;
-        let level = Level::of_digests(&self.digests, test)?.iops.value;
-        (level > 0.0).then(|| (test.iops.value / level, test))
+        let digest = run.digest.as_ref()?;
+        let test = first_test(digest)?;
+        Some((test.iops.value / self.level_in(digest)?, test))
+    }
+
+    /// Returns the IOPS of the baseline in the first test of a run.
+    fn level_in(&self, digest: &RunDigest) -> Option<f64> {
+        let level = Level::of_digests(&self.digests, first_test(digest)?)?.iops.value;
+        Some(level).filter(|level| *level > 0.0)
     }
 
     /// Returns whether the IOPS of a test of a run differ by more than the repetitions do.
@@ -148,4 +152,9 @@ impl Repetitions {
         let against = pair.and_then(|pair| pair.cells.get(1)?.as_ref()?.against.as_ref());
         against.map_or(Change::Unknown, |against| against.change)
     }
+}
+
+/// Returns what a run goes by in a list.
+fn first_test(digest: &RunDigest) -> Option<&TestDigest> {
+    digest.tests.iter().find(|test| test.complete)
 }

@@ -9,8 +9,8 @@ use crate::sql::{Row, SqlError, Value, values};
 use crate::store::Store;
 
 /// Columns of a run's row but its number, which each store gives itself.
-const RUN: &str =
-    "run, name, outcome, label, note, started_unix_ms, targets, lost, host, row_crc32c, process, words";
+const RUN: &str = "run, name, outcome, label, note, started_unix_ms, targets, lost, host, row_crc32c, process, words, \
+                   p99_us, verdict, first_load, first_iops";
 /// Values that one statement takes at most: SQLite of 2020 takes 32,766, PostgreSQL 65,535.
 const VALUES_MAX: usize = 1024;
 

@@ -93,38 +93,6 @@ impl Dialect {
          @> run_pairs(lower(?::text COLLATE \"default\")) COLLATE \"C\""
     }
 
-    /// The p99 of the first test in the digest of a run. SQLite takes four times as long to parse a digest as to find
-    /// the figure in it: `complete` ends what is said of each test, and no text has the words, as its quotes are
-    /// escaped.
-    pub(crate) fn p99(self) -> &'static str {
-        match self {
-            Self::Sqlite => {
-                r#"CASE WHEN instr(digest.body, '"p99_us":{"value":')
-                   BETWEEN 1 AND instr(digest.body, '"complete":')
-                   THEN CAST(substr(digest.body, instr(digest.body, '"p99_us":{"value":') + 18, 32) AS REAL)
-                   END"#
-            }
-            Self::Postgres => {
-                "CASE WHEN run.id NOT IN (/*no digest*/0) THEN \
-                 (digest.body::json #>> '{tests,0,p99_us,value}')::double precision END"
-            }
-        }
-    }
-
-    /// What limits a run, as its digest says.
-    pub(crate) fn verdict(self) -> &'static str {
-        match self {
-            Self::Sqlite => {
-                "CASE WHEN json_valid(digest.body) THEN json_extract(digest.body, '$.verdict') END"
-            }
-            // The texts of the digests have no order of their own here.
-            Self::Postgres => {
-                "CASE WHEN run.id NOT IN (/*no digest*/0) THEN \
-                 (digest.body::json ->> 'verdict') COLLATE \"C\" END"
-            }
-        }
-    }
-
     /// Makes a JSON array of the ids of runs a table: `placed_run`, and its `place` in the array.
     pub(crate) fn with_places(self) -> &'static str {
         match self {
@@ -153,11 +121,9 @@ impl Dialect {
     }
 }
 
-/// Where the numbers of runs stand in statements of PostgreSQL whose targets, or whose digest, are no JSON. Its servers
-/// before 16 cannot ask a text whether it is, and one that is not fails the statement. No run has the number 0.
+/// Where the numbers of runs stand in statements of PostgreSQL whose targets are no JSON. Its servers before 16 cannot
+/// ask a text whether it is, and one that is not fails the statement. No run has the number 0.
 pub(crate) const NO_TARGETS: &str = "/*no targets*/0";
-/// The same of digests.
-pub(crate) const NO_DIGEST: &str = "/*no digest*/0";
 
 /// Marks a run as going on in a server: the session that writes it holds this lock, which the server drops with it. The
 /// number of the table tells stores in one database apart.

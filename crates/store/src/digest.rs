@@ -1,6 +1,7 @@
-//! The digest of a run as it is stored, with its checksum and the words that a search finds it by.
+//! The digest of a run as it is stored, with its checksum, the words that a search finds it by, and what lists are
+//! sorted by.
 
-use assay_record::{RunDigest, Severity};
+use assay_record::{RunDigest, Severity, TestDigest};
 
 use crate::database::Database;
 use crate::sql::{SqlError, values};
@@ -53,7 +54,34 @@ pub(crate) fn put_digest(
         let insert = "INSERT INTO run_finding (rule, run_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
         database.execute(insert, values![&finding.rule, run_id])?;
     }
-    database.execute("UPDATE run SET words = ?2 WHERE id = ?1", values![run_id, &words(digest)]).map(drop)
+    let p99_us = digest.tests.first().and_then(|test| test.p99_us).map(|p99| p99.value);
+    let first = digest.tests.iter().find(|test| test.complete);
+    let set = "UPDATE run SET words = ?2, p99_us = ?3, verdict = ?4, first_load = ?5, first_iops = ?6 WHERE id = ?1";
+    database
+        .execute(
+            set,
+            values![
+                run_id,
+                &words(digest),
+                p99_us,
+                digest.verdict.as_deref(),
+                first.map(load_key),
+                first.map(|test| test.iops.value)
+            ],
+        )
+        .map(drop)
+}
+
+/// Returns a number for a test, its step and its load: equal ones have the same, others have others. Stores keep it: it
+/// is FNV-1a of their bytes, each behind a byte that no text has.
+fn load_key(test: &TestDigest) -> i64 {
+    let load = test.load.iter().flat_map(|(name, value)| [name, value]);
+    let texts = [&test.test, &test.step].into_iter().chain(load);
+    let bytes = texts.flat_map(|text| text.bytes().chain([0xff]));
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    hash.cast_signed()
 }
 
 /// Returns what a search finds a run by beside its row: its tests, its findings and its verdict.

@@ -68,7 +68,7 @@ pub use find::FindError;
 pub use id::{is_run_id, new_run_id};
 pub use import::{Completed, EventLines, Importer, Namesake, WholeEvents, WholeRun};
 pub use key::target_key;
-pub use list::{ListedRun, RunFilter, RunOrder, RunPage, RunSlice, RunState};
+pub use list::{FirstTest, ListedRun, RunFilter, RunOrder, RunPage, RunSlice, RunState};
 pub use postgres::{PostgresAddress, init_sql};
 pub use process::{Process, StopError};
 pub use reader::Reader;

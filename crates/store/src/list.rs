@@ -89,40 +89,29 @@ pub enum RunOrder<'r> {
     First(&'r [String]),
 }
 
-/// The order of runs in a slice of them, and the same of the whole list.
+/// The order of runs in a slice of them.
 const NEWEST_OF_SLICE: &str = "slice_started DESC, slice_id DESC";
-const NEWEST: &str = "started_unix_ms DESC, id DESC";
 const OLDEST_OF_SLICE: &str = "slice_started, slice_id";
-const OLDEST: &str = "started_unix_ms, id";
 
 impl RunOrder<'_> {
     /// What runs are sorted by before their time, and in which direction; of runs joined with what
     /// [`RunOrder::join`] says.
-    fn key(self, dialect: Dialect) -> Option<(&'static str, &'static str)> {
+    fn key(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Newest | Self::Oldest => None,
             Self::Target => Some(("targets", "")),
             Self::Plan => Some(("name", "")),
-            Self::P99 => Some((dialect.p99(), " DESC NULLS LAST")),
-            Self::Limit => Some((dialect.verdict(), " NULLS LAST")),
+            Self::P99 => Some(("p99_us", " DESC NULLS LAST")),
+            Self::Limit => Some(("verdict", " NULLS LAST")),
             Self::First(_) => Some(("place", " NULLS LAST")),
         }
     }
 
-    /// The terms of `ORDER BY` of a whole list.
-    fn terms(self, dialect: Dialect) -> String {
-        match (self.key(dialect), self) {
-            (Some((key, direction)), _) => format!("{key}{direction}, {NEWEST}"),
-            (None, Self::Oldest) => OLDEST.to_owned(),
-            (None, _) => NEWEST.to_owned(),
-        }
-    }
-
     /// Returns a table of the runs in a slice of those that pass, and the terms of `ORDER BY` that sort it. It has the
-    /// numbers of the runs and what they are sorted by, so that no digest is sorted or read for its order twice.
-    fn slice(self, dialect: Dialect, passing: &Passing, slice: Walked) -> (String, String) {
+    /// numbers of the runs and what they are sorted by, so that no digest is sorted.
+    fn slice(self, passing: &Passing, slice: Walked) -> (String, String) {
         let newest = if matches!(self, Self::Oldest) { OLDEST_OF_SLICE } else { NEWEST_OF_SLICE };
-        let (column, terms) = match self.key(dialect) {
+        let (column, terms) = match self.key() {
             Some((key, direction)) => {
                 (format!(", {key} AS slice_key"), format!("slice_key{direction}, {newest}"))
             }
@@ -147,9 +136,8 @@ impl RunOrder<'_> {
     /// What the runs are joined with to be ordered.
     fn join(self) -> &'static str {
         match self {
-            Self::P99 | Self::Limit => " LEFT JOIN digest ON digest.run_id = run.id",
             Self::First(_) => " LEFT JOIN placed ON placed_run = run.run",
-            Self::Newest | Self::Oldest | Self::Target | Self::Plan => "",
+            Self::Newest | Self::Oldest | Self::Target | Self::Plan | Self::P99 | Self::Limit => "",
         }
     }
 
@@ -209,6 +197,17 @@ pub struct ListedRun {
     pub digest: Option<RunDigest>,
 }
 
+/// The first complete test of a run, in short.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FirstTest {
+    /// Id of the run.
+    pub run: String,
+    /// The same for equal tests, steps and loads, and for no others.
+    pub load: i64,
+    /// Successful operations per second.
+    pub iops: f64,
+}
+
 /// SQL of a sum of checksums, each by its place; it stays below 2^63 for a billion runs.
 fn sum_of(crc: &str, id: &str) -> String {
     format!("CAST(COALESCE(sum((COALESCE({crc}, 0) * ({id} % 1000 + 1)) % 2147483647), 0) AS BIGINT)")
@@ -232,7 +231,7 @@ impl Reader {
         let (with, first) = order.with(dialect);
         // Where so many are passed over, to count all takes no longer, and then the shorter way is known.
         let all = (slice.skip >= COUNTED_MAX).then(|| self.count_passing(&passing)).transpose()?;
-        let (table, terms) = order.slice(dialect, &passing, Walked::to(slice, order, all));
+        let (table, terms) = order.slice(&passing, Walked::to(slice, order, all));
         let text = format!(
             "{with}SELECT {COLUMNS}, id, digest.body, digest.crc32c FROM {table} JOIN run ON run.id = slice_id \
              LEFT JOIN digest ON digest.run_id = run.id ORDER BY {terms}"
@@ -277,36 +276,18 @@ impl Reader {
         Ok(usize::try_from(found.map_err(|source| self.read_error(source))?).unwrap_or(0))
     }
 
-    /// Returns the ids of all runs that pass a filter, in an order.
-    pub fn ids_by(&self, filter: &RunFilter, order: RunOrder<'_>) -> Result<Vec<String>, StoreError> {
-        let passing = self.passing(filter)?;
-        let dialect = self.database.dialect();
-        let (terms, (with, first)) = (order.terms(dialect), order.with(dialect));
-        let (join, clause) = (order.join(), passing.clause());
-        let text = format!("{with}SELECT run FROM run{join}{clause} ORDER BY {terms}");
-        let first = first.as_deref().map(Value::Text);
-        let values: Vec<Value<'_>> = first.into_iter().chain(passing.values()).collect();
-        let rows = self.rows_of_runs(&text, &values).map_err(|source| self.read_error(source))?;
-        // An id that is no text any more is that of a row that says so, behind the others.
-        Ok(rows.iter().filter_map(|row| row.text(0).ok()).map(str::to_owned).collect())
-    }
-
-    /// Returns what changes when a run is added, removed, ends, gets another label or another digest, or when a
-    /// baseline is set, and not when a run that goes on writes its events.
-    pub fn lists_version(&self) -> Result<String, StoreError> {
-        let queries = [
-            format!("SELECT count(*), {} FROM run", sum_of("row_crc32c", "id")),
-            format!("SELECT count(*), {} FROM digest", sum_of("crc32c", "run_id")),
-        ];
-        let mut version = format!("{:?}", self.baselines()?);
-        for query in queries {
-            let found = self.database.row(&query, &[]).map_err(|source| self.read_error(source))?;
-            for column in 0..2 {
-                let number = found.as_ref().map_or(Ok(0), |row| row.integer(column));
-                version.push_str(&format!(" {}", number.map_err(|source| self.read_error(source))?));
-            }
-        }
-        Ok(version)
+    /// Returns the first complete test of each run of a plan that passes a filter; no digest is read.
+    pub fn first_tests(&self, filter: &RunFilter, plan: &str) -> Result<Vec<FirstTest>, StoreError> {
+        let mut passing = self.passing(filter)?;
+        passing.conditions.push("name = ?".to_owned());
+        passing.values.push(Wanted::Text(plan.to_owned()));
+        passing.conditions.push("first_load IS NOT NULL".to_owned());
+        let text = format!("SELECT run, first_load, first_iops FROM run{}", passing.clause());
+        let rows = self.rows_of_runs(&text, &passing.values());
+        let of = |row: &Row| {
+            Ok(FirstTest { run: row.text(0)?.to_owned(), load: row.integer(1)?, iops: row.real(2)? })
+        };
+        rows.and_then(|rows| rows.iter().map(of).collect()).map_err(|source| self.read_error(source))
     }
 
     /// Returns what changes when a run that passes a filter is added, removed, ends, is found dead, gets another label

@@ -59,14 +59,6 @@ pub(crate) struct App {
     reports: Mutex<Kept<String>>,
     summaries: Mutex<Kept<RunSummary>>,
     unwritten: Mutex<Unwritten>,
-    orders: Mutex<Orders>,
-}
-
-/// Orders of lists, which stay the same while nothing happens but that a run goes on.
-#[derive(Default)]
-struct Orders {
-    version: String,
-    runs: BTreeMap<String, Arc<String>>,
 }
 
 /// Texts that stay the same until somebody writes to the store.
@@ -100,7 +92,6 @@ impl App {
             reports: Mutex::default(),
             summaries: Mutex::default(),
             unwritten: Mutex::default(),
-            orders: Mutex::default(),
         }
     }
 
@@ -205,33 +196,6 @@ impl App {
         // What was written while it was made is not in it.
         if known.writes == writes {
             known.texts.insert(key.to_owned(), Arc::clone(&made));
-        }
-        Ok(made)
-    }
-
-    /// Returns the runs of a list in an order, a line each, made by `make` where it is not known or a run, a digest or
-    /// a baseline changed since. A run that goes on writes each second, and changes none of them.
-    pub(crate) fn order(
-        &self,
-        store: &Reader,
-        key: &str,
-        make: impl FnOnce() -> Result<String, Refusal>,
-    ) -> Result<Arc<String>, Refusal> {
-        let version = store.lists_version()?;
-        let lock = || {
-            let mut known = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
-            if known.version != version || known.runs.len() >= TEXTS_KEPT {
-                *known = Orders { version: version.clone(), runs: BTreeMap::new() };
-            }
-            known
-        };
-        if let Some(runs) = lock().runs.get(key) {
-            return Ok(Arc::clone(runs));
-        }
-        let made = Arc::new(make()?);
-        // What was written while it was made may be in it or not.
-        if store.lists_version()? == version {
-            lock().runs.insert(key.to_owned(), Arc::clone(&made));
         }
         Ok(made)
     }

@@ -6,7 +6,7 @@ use assay_results::{
     Baselines, InShort, LastTest, Stored, TargetRuns, against_earlier, baseline_level, baseline_side,
     complete, labelled, read_extract_held, repetitions,
 };
-use assay_store::{Baseline, BaselineOf, RunFilter, RunSlice, Store};
+use assay_store::{Baseline, BaselineOf, ListedRun, RunFilter, RunSlice, Store};
 use assay_testkit::synthetic;
 
 const PLAN: &str = "name = \"nightly\"\n[[test]]\nname = \"random\"\nrun = \"5s\"\noutstanding = 8\n\
@@ -106,6 +106,42 @@ fn a_baseline_has_one_value_in_the_trend_the_terminal_and_the_comparison() {
     assert!(levels("nightly", &reading).is_empty(), "of another load nothing is known");
     let (lo, hi) = (drawn.iops.lo.unwrap(), drawn.iops.hi.unwrap());
     assert!(drawn.runs == 5 && lo < drawn.iops.value && drawn.iops.value < hi, "{drawn:?}");
+}
+
+/// What a list says of runs against their baselines is what it is sorted by, and no digest is read for its order but
+/// one for each load.
+#[test]
+fn runs_against_their_baselines_are_in_the_order_of_their_ratios() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.sqlite");
+    let store = Store::open(&path).unwrap();
+    filled(&store);
+    let slower = run(&store, 7, "after", 290.0);
+    let deeper = synthetic::header(synthetic::plan(&PLAN.replace("outstanding = 8", "outstanding = 9")));
+    let deeper = run_on(&store, deeper, 8, ("after", 100.0));
+    let other =
+        run_at(&store, synthetic::header(synthetic::plan(PLAN)), 9, ("after", 120.0), "/srv/other.dat");
+    let listed = store.list(&RunFilter::default(), RunSlice::ALL).unwrap().runs;
+    let baselines = Baselines::read(&store).unwrap();
+    let ratio = |run: &ListedRun| match baselines.against(&store, run) {
+        Some(InShort::Ratio { ratio, .. }) => Some((ratio, run.row.run.clone())),
+        _ => None,
+    };
+    let mut shown: Vec<(f64, String)> = listed.iter().filter_map(ratio).collect();
+    shown.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let shown: Vec<String> = shown.into_iter().map(|(_, run)| run).collect();
+    assert_eq!(shown.len(), 2, "of another load, or on another target, nothing is known: {shown:?}");
+    assert!(shown[0] == slower.run && !shown.contains(&deeper.run) && !shown.contains(&other.run));
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    // Of each load the digest of one run is read, and those of the baseline.
+    raw.execute(
+        "UPDATE digest SET body = '' WHERE run_id = (SELECT id FROM run WHERE run = ?1)",
+        [&slower.run],
+    )
+    .unwrap();
+    assert_eq!(baselines.sorted(&store, &RunFilter::default()).unwrap(), shown);
+    let none = RunFilter { text: "no such run".into(), ..RunFilter::default() };
+    assert!(baselines.sorted(&store, &none).unwrap().is_empty());
 }
 
 /// A run on `./t.dat` was looked for in the folder of whoever asked: the page of a server that was started elsewhere

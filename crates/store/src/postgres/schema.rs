@@ -15,7 +15,8 @@ const FIRST: i64 = 7;
 /// twice: `init-sql` prints all of them. Never change one that was released: add one.
 ///
 /// Text has the collation "C": it is sorted and compared as bytes, as in SQLite.
-const MIGRATIONS: [&str; 1] = [r#"
+const MIGRATIONS: [&str; 2] = [
+    r#"
 CREATE TABLE IF NOT EXISTS run (
     id              BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     run             TEXT COLLATE "C" NOT NULL UNIQUE,
@@ -114,7 +115,24 @@ DO $$ BEGIN
 EXCEPTION WHEN insufficient_privilege OR undefined_file OR feature_not_supported THEN
     RAISE NOTICE 'searches have no index: %', SQLERRM;
 END $$;
-"#];
+"#,
+    // What lists are sorted by, of the digest. Where one is no JSON, all come when digests are made again.
+    r#"
+ALTER TABLE run ADD COLUMN IF NOT EXISTS p99_us DOUBLE PRECISION;      -- of its first test
+ALTER TABLE run ADD COLUMN IF NOT EXISTS verdict TEXT COLLATE "C";     -- what limits it
+ALTER TABLE run ADD COLUMN IF NOT EXISTS first_load BIGINT;            -- stands for its first complete test and load
+ALTER TABLE run ADD COLUMN IF NOT EXISTS first_iops DOUBLE PRECISION;  -- of that test
+DO $$ BEGIN
+    UPDATE run SET p99_us = (body::json #>> '{tests,0,p99_us,value}')::double precision,
+        verdict = body::json ->> 'verdict'
+        FROM digest WHERE run_id = run.id AND first_load IS NULL;
+EXCEPTION WHEN data_exception THEN
+    RAISE NOTICE 'lists are sorted when digests have been made again: %', SQLERRM;
+END $$;
+CREATE INDEX IF NOT EXISTS run_p99 ON run (p99_us DESC NULLS LAST, started_unix_ms DESC, id DESC);
+CREATE INDEX IF NOT EXISTS run_verdict ON run (verdict, started_unix_ms DESC, id DESC);
+"#,
+];
 
 /// What makes searches for a letter or two as fast as those for words. It may be missing, and is made with the tables
 /// or by `init-sql`: of a hundred thousand runs it takes minutes. The function is not for a row at a time, and the

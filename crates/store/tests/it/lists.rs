@@ -189,7 +189,7 @@ fn runs_are_sorted_by_what_limits_them_and_by_places_that_are_given() {
     // What is no JSON any more is a digest that is made again, and no reason to list nothing.
     let raw = rusqlite::Connection::open(folder.path().join("runs.sqlite")).unwrap();
     raw.execute("UPDATE digest SET body = '{' WHERE body LIKE '%disks%'", []).unwrap();
-    assert_eq!(sorted(RunOrder::Limit, RunSlice::ALL), ["bbbb", "cccc", "aaaa"]);
+    assert_eq!(sorted(RunOrder::Limit, RunSlice::ALL), ["aaaa", "bbbb", "cccc"]);
 }
 
 #[test]
@@ -204,7 +204,10 @@ fn runs_are_sorted_by_the_p99_of_their_first_test_whatever_its_name() {
         of.tests.push(second);
         of
     };
-    let sorted = || store.ids_by(&RunFilter::default(), RunOrder::P99).unwrap();
+    let sorted = || -> Vec<String> {
+        let page = store.list_by(&RunFilter::default(), RunSlice::ALL, RunOrder::P99).unwrap();
+        page.runs.into_iter().map(|run| run.row.run).collect()
+    };
     // The name has the words that the figure is found by, and its own figure is the second test's.
     let name = "a \"p99_us\":{\"value\":9000} \"complete\":";
     store.set_digest("261119-aaaa", &with(name, Some(1.25e-2), 9e9)).unwrap();
@@ -219,33 +222,49 @@ fn runs_are_sorted_by_the_p99_of_their_first_test_whatever_its_name() {
     );
 }
 
-/// Whoever sorted runs against their baselines had them all read again for each second of a run that went on.
+/// Whoever sorted runs had the digests of all of them read: a second for 10,000 after each that ended.
 #[test]
-fn lists_have_another_version_when_a_run_changes_and_not_while_one_goes_on() {
+fn runs_are_sorted_and_held_against_others_without_their_digests() {
     let folder = tempfile::tempdir().unwrap();
-    let Begun { store, events, mut writer, .. } = begin(folder.path(), 3);
-    let mut versions = vec![store.lists_version().unwrap()];
-    writer.append(&events[3]).unwrap();
-    assert_eq!(store.lists_version().unwrap(), versions[0], "an event is no change of a list");
-    let set_unix_ms = 1;
-    let baseline = |of| Baseline { address: "/srv/t.dat".into(), plan: "mix".into(), of, set_unix_ms };
-    let changes: [&dyn Fn(); 7] = [
-        &|| store.set_label(RUN, Some("a")).unwrap(),
-        &|| store.set_label(RUN, Some("b")).unwrap(),
-        &|| store.set_digest(RUN, &digest("mix", 1.0, &[])).unwrap(),
-        &|| store.set_digest(RUN, &digest("mix", 2.0, &[])).unwrap(),
-        &|| drop(write(&store, &on("261119-aaaa", "/srv/t.dat", "bench1", 1_000), None)),
-        &|| store.set_baseline(&baseline(BaselineOf::Run(RUN.into()))).unwrap(),
-        &|| store.remove("261119-aaaa").unwrap(),
-    ];
-    for change in changes {
-        change();
-        let version = store.lists_version().unwrap();
-        assert!(!versions.contains(&version), "{version} in {versions:?}");
-        versions.push(version);
+    let store = three(folder.path());
+    let with = |name: &str, p99_us: f64, depth: &str| {
+        let mut of = digest(name, p99_us * 10.0, &[]);
+        of.tests[0].p99_us = Some(FigureDigest { value: p99_us, lo: None, hi: None });
+        of.tests[0].load = vec![("I/Os in flight".to_owned(), depth.to_owned())];
+        // What did not come to its end is no test that others are compared with.
+        of.tests.insert(0, TestDigest { complete: false, ..of.tests[0].clone() });
+        of
+    };
+    store.set_digest("261119-aaaa", &with("RealLife", 500.0, "16")).unwrap();
+    store.set_digest("261120-bbbb", &with("RealLife", 2500.0, "16")).unwrap();
+    store.set_digest("261121-cccc", &with("RealLife", 999.0, "1")).unwrap();
+    let raw = rusqlite::Connection::open(folder.path().join("runs.sqlite")).unwrap();
+    raw.execute("UPDATE digest SET body = ''", []).unwrap();
+    let page = store.list_by(&RunFilter::default(), RunSlice { skip: 1, limit: 2 }, RunOrder::P99).unwrap();
+    let sorted: Vec<&str> = page.runs.iter().map(|run| run.row.run.as_str()).collect();
+    assert_eq!((sorted, page.matching), (vec!["261121-cccc", "261119-aaaa"], 3));
+    let firsts = store.first_tests(&RunFilter::default(), "mixed").unwrap();
+    let of = |run: &str| firsts.iter().find(|first| first.run == run).unwrap();
+    assert_eq!((of("261119-aaaa").iops, of("261120-bbbb").iops), (5_000.0, 25_000.0));
+    assert_eq!(of("261119-aaaa").load, of("261120-bbbb").load);
+    assert_ne!(of("261119-aaaa").load, of("261121-cccc").load);
+    assert!(store.first_tests(&RunFilter::default(), "mix").unwrap().is_empty(), "the whole name");
+    let on_target = RunFilter { on_target: Some("/srv/t.dat".into()), ..RunFilter::default() };
+    assert_eq!(store.first_tests(&on_target, "mixed").unwrap().len(), 2);
+    // No list walks all runs for its order.
+    for (column, direction) in [("p99_us", "DESC NULLS LAST"), ("verdict", "NULLS LAST")] {
+        let query = format!(
+            "EXPLAIN QUERY PLAN SELECT id FROM run ORDER BY {column} {direction}, started_unix_ms DESC, id DESC LIMIT 9"
+        );
+        let steps: Vec<String> = raw
+            .prepare(&query)
+            .unwrap()
+            .query_map([], |row| row.get(3))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert!(steps.iter().all(|step| !step.contains("TEMP B-TREE")), "{steps:?}");
     }
-    events[4..].iter().for_each(|event| writer.append(event).unwrap());
-    assert!(!versions.contains(&store.lists_version().unwrap()), "it has ended");
 }
 
 #[test]

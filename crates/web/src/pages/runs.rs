@@ -69,45 +69,28 @@ pub(crate) async fn page(
     .await
 }
 
-/// Returns the runs of a page in its order. What sorts them by their digests reads all of these: once, until somebody
-/// writes.
+/// Returns the runs of a page in its order.
 fn listed(
     app: &App,
     store: &Reader,
     (filter, sort, slice): (&RunFilter, Sort, RunSlice),
     baselines: &Baselines,
 ) -> Result<RunPage, Refusal> {
-    let sorted = || {
-        Ok(match sort {
-            Sort::Baseline => baselines.sorted(store, filter)?,
-            Sort::By(order) => store.ids_by(filter, order)?,
-        })
+    let order = match sort {
+        Sort::By(order) => return Ok(store.list_by(filter, slice, order)?),
+        Sort::Baseline => app.unwritten(&format!("against the baseline {filter:?}"), || {
+            Ok(baselines.sorted(store, filter)?.join("\n"))
+        })?,
     };
-    match sort {
-        Sort::By(order @ (RunOrder::Newest | RunOrder::Oldest | RunOrder::Target | RunOrder::Plan)) => {
-            Ok(store.list_by(filter, slice, order)?)
-        }
-        Sort::By(_) | Sort::Baseline => {
-            let key = format!("sorted {sort:?} {filter:?}");
-            let made = || sorted().map(|runs| runs.join("\n"));
-            // Whether a run goes on is no part of what an order depends on.
-            let all = match filter.state {
-                Some(RunState::Running | RunState::Partial) => app.unwritten(&key, made)?,
-                Some(RunState::Ended(_)) | None => {
-                    app.unwritten(&key, || Ok(app.order(store, &key, made)?.to_string()))?
-                }
-            };
-            let matching = all.lines().count();
-            let first: Vec<String> =
-                all.lines().skip(slice.skip).take(slice.limit).map(str::to_owned).collect();
-            // A page that is full needs no more of the order.
-            let is_full = first.len() == slice.limit;
-            let skip = if is_full { 0 } else { slice.skip };
-            let all: Vec<String> = if is_full { first } else { all.lines().map(str::to_owned).collect() };
-            let found = store.list_by(filter, RunSlice { skip, ..slice }, RunOrder::First(&all))?;
-            Ok(RunPage { matching, has_more: false, ..found })
-        }
-    }
+    let first: Vec<String> = order.lines().skip(slice.skip).take(slice.limit).map(str::to_owned).collect();
+    // A page that is full needs no more of the order.
+    let (all, skip) = match first.len() == slice.limit {
+        true => (first, 0),
+        false => (order.lines().map(str::to_owned).collect(), slice.skip),
+    };
+    let found = store.list_by(filter, RunSlice { skip, ..slice }, RunOrder::First(&all))?;
+    // Runs without a baseline stand behind the others.
+    Ok(RunPage { matching: store.matching(filter)?, has_more: false, ..found })
 }
 
 /// Returns what is asked for.
