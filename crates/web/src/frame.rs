@@ -7,6 +7,7 @@ use assay_report::html::Span;
 use axum::body::Bytes;
 use serde_json::{Map, Value, json};
 
+use crate::edits::edits;
 use crate::packed::segment;
 
 /// With more running runs than this, the page of all of them has a small tile for each.
@@ -27,8 +28,11 @@ pub(crate) struct Frame {
     pub(crate) number: u64,
     /// Every part as HTML, by the id of its element.
     parts: BTreeMap<String, Arc<str>>,
-    /// The ids of those that differ from the frame before.
-    changed: Vec<String>,
+    /// Those that differ from the frame before, each as it is sent to who has that frame: where it is new its HTML,
+    /// else [`edits`] of what it was.
+    changed: BTreeMap<String, Value>,
+    /// Whether other runs were shown before, so that a viewer may lack what parts were.
+    is_other_list: bool,
     /// Events that were made of it: all viewers of the same are sent the same bytes.
     events: Mutex<HashMap<Wanted, Bytes>>,
 }
@@ -70,18 +74,29 @@ impl Frame {
     /// A frame of these runs that follows another one.
     pub(crate) fn after(before: &Self, runs: Vec<Shown>) -> Self {
         let mut parts = BTreeMap::new();
-        let mut changed = Vec::new();
+        let mut changed = BTreeMap::new();
         for shown in &runs {
             for (part, html) in &shown.parts {
                 let id = format!("{part}-{}", shown.run);
-                let same = before.parts.get(&id).filter(|known| ***known == **html);
+                let known = before.parts.get(&id);
+                let same = known.filter(|known| ***known == **html);
                 if same.is_none() {
-                    changed.push(id.clone());
+                    let sent = known.map_or_else(|| html.as_str().into(), |known| edits(known, html));
+                    changed.insert(id.clone(), sent);
                 }
                 parts.insert(id, same.map_or_else(|| Arc::from(html.as_str()), Arc::clone));
             }
         }
-        Self { runs, number: before.number + 1, parts, changed, events: Mutex::default() }
+        let mut frame = Self { runs, number: before.number + 1, parts, changed, ..Self::default() };
+        frame.is_other_list = frame.list() != before.list();
+        frame
+    }
+
+    /// Returns how much a viewer needs who was sent the frame of that number last: who has a slow connection misses
+    /// some.
+    pub(crate) fn extent_after(&self, sent: Option<u64>) -> Extent {
+        let has_all = sent.is_some_and(|sent| sent + 1 == self.number) && !self.is_other_list;
+        if has_all { Extent::Changed } else { Extent::Whole }
     }
 
     /// Returns each run and whether it is going on: a page whose list differs needs new articles.
@@ -113,7 +128,7 @@ impl Frame {
         };
         let ids: Vec<&String> = match wanted.extent {
             Extent::Whole => self.parts.keys().collect(),
-            Extent::Changed => self.changed.iter().collect(),
+            Extent::Changed => self.changed.keys().collect(),
         };
         let is_of_other_span = |id: &str| match wanted.span {
             Span::Last => id.starts_with(WHOLE),
@@ -123,8 +138,11 @@ impl Frame {
         // Both have the same place on the page.
         let place =
             |id: &str| id.strip_prefix(WHOLE).map_or_else(|| id.to_owned(), |run| CHARTS.to_owned() + run);
-        let parts: Map<String, Value> =
-            ids.map(|id| (place(id), Value::from(self.parts[id].as_ref()))).collect();
+        let sent = |id: &String| match wanted.extent {
+            Extent::Whole => Value::from(self.parts[id].as_ref()),
+            Extent::Changed => self.changed[id].clone(),
+        };
+        let parts: Map<String, Value> = ids.map(|id| (place(id), sent(id))).collect();
         format!("data: {}\n\n", json!({ "runs": self.list(), "parts": parts }))
     }
 }

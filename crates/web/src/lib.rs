@@ -10,6 +10,7 @@
 mod answer;
 mod app;
 mod assets;
+mod edits;
 mod error;
 mod frame;
 mod guard;

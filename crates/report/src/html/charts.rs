@@ -20,7 +20,7 @@ pub(super) fn of_test(steps: &[&StepSummary]) -> String {
     match steps {
         [step] => {
             drawn.push(("distribution", curve(step)));
-            drawn.push(("heat", super::timeline::heat(step, None)));
+            drawn.push(("heat", super::timeline::heat(step, super::timeline::View::default())));
             drawn.push(match &step.steady {
                 Some(state) => ("rounds", rounds(state)),
                 None => ("parts", five_parts(step)),

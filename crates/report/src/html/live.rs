@@ -15,6 +15,11 @@ pub use super::timeline::{Reference, ReferenceLevel, TimeRange};
 
 /// The live chart shows so much of a longer step, s; its stored run shows all of it.
 const SHOWN_S: f64 = 300.0;
+/// Its time axis moves on by so much at once, s: between two moves a second adds its points, and nothing that was drawn
+/// lies elsewhere, so that viewers are sent little.
+const MOVES_S: f64 = 30.0;
+/// That of a whole test moves on by at least this share of its length.
+const MOVES_SHARE: f64 = 16.0;
 /// Two points are a line.
 const POINTS_MIN: usize = 2;
 
@@ -89,20 +94,28 @@ impl Live<'_> {
     #[must_use]
     pub fn charts(&self, header: &RunHeader, span: Span) -> String {
         let Some(step) = self.step else { return String::new() };
-        let range = (span == Span::Last && step.seconds > SHOWN_S)
-            .then_some(TimeRange { from_s: step.seconds - SHOWN_S, to_s: step.seconds });
-        let view = View { range, points_min: POINTS_MIN, references: self.references };
         let mut steps: Vec<&StepSummary> = match span {
             Span::Last => Vec::new(),
             Span::Whole => timeline::steps_of(self.summary, step.id.test),
         };
         steps.retain(|before| before.id != step.id);
         steps.push(step);
+        let ends_s = match span {
+            Span::Last => next_move(step.seconds, MOVES_S),
+            Span::Whole => whole_end(steps.iter().map(|step| step.seconds).sum()),
+        };
+        let from_s = ends_s - SHOWN_S - MOVES_S;
+        let range = (span == Span::Last && from_s > 0.0).then_some(TimeRange { from_s, to_s: ends_s });
         // A level of the step that goes on is none of the steps before it.
-        let view = if steps.len() > 1 { View { references: &[], ..view } } else { view };
+        let references = if steps.len() > 1 { &[] } else { self.references };
+        let view = View { range, points_min: POINTS_MIN, references, ends_s };
         let lanes = timeline::lanes(&steps, view);
         let hosts = super::hosts::table(header, step);
-        format!("{lanes}{hosts}<div class=\"charts\">\n{}</div>\n", timeline::heat(step, range))
+        let of_step = match span {
+            Span::Last => view,
+            Span::Whole => View { ends_s: whole_end(step.seconds), ..view },
+        };
+        format!("{lanes}{hosts}<div class=\"charts\">\n{}</div>\n", timeline::heat(step, of_step))
     }
 
     /// Returns the table of the steps so far.
@@ -142,11 +155,23 @@ impl Live<'_> {
     }
 }
 
+/// Returns the first multiple of a length that is not reached yet.
+fn next_move(seconds: f64, moves_s: f64) -> f64 {
+    ((seconds / moves_s).floor() + 1.0) * moves_s
+}
+
+/// Returns where the time axis of a whole test ends that has gone on for so long.
+fn whole_end(seconds: f64) -> f64 {
+    let lengths = std::iter::successors(Some(MOVES_S), |moves_s| Some(moves_s * 2.0));
+    let mut enough = lengths.skip_while(|moves_s| moves_s * MOVES_SHARE < seconds);
+    next_move(seconds, enough.next().unwrap_or(seconds))
+}
+
 /// Draws a part of the time of a test; `None` if it has no points there.
 #[must_use]
 pub fn over_time(summary: &RunSummary, test: u32, range: Option<TimeRange>) -> Option<String> {
     let steps = timeline::steps_of(summary, test);
-    let drawn = timeline::lanes(&steps, View { range, points_min: POINTS_MIN, references: &[] });
+    let drawn = timeline::lanes(&steps, View { range, points_min: POINTS_MIN, ..View::default() });
     (!drawn.is_empty()).then_some(drawn)
 }
 
@@ -156,7 +181,7 @@ pub fn over_time(summary: &RunSummary, test: u32, range: Option<TimeRange>) -> O
 pub fn values_over_time(summary: &RunSummary, test: u32, range: Option<TimeRange>) -> Option<Value> {
     let chart = timeline::chart(
         &timeline::steps_of(summary, test),
-        View { range, points_min: POINTS_MIN, references: &[] },
+        View { range, points_min: POINTS_MIN, ..View::default() },
     )?;
     let line = |(name, points): &(String, Vec<(f64, f64)>)| {
         let times: Vec<f64> = points.iter().map(|(t, _)| (t * 1e3).round() / 1e3).collect();
@@ -166,4 +191,18 @@ pub fn values_over_time(summary: &RunSummary, test: u32, range: Option<TimeRange
     let lane =
         |lane: &Lane| json!({ "title": lane.title, "lines": lane.lines.iter().map(line).collect::<Value>() });
     Some(json!({ "lanes": chart.lanes.iter().map(lane).collect::<Value>() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_axis_of_a_run_that_goes_on_is_ahead_of_it_and_moves_on_at_once() {
+        assert_eq!(
+            [0.0, 29.9, 30.0, 361.0].map(|seconds| next_move(seconds, MOVES_S)),
+            [30.0, 30.0, 60.0, 390.0]
+        );
+        assert_eq!([10.0, 470.0, 490.0, 3_600.0].map(whole_end), [30.0, 480.0, 540.0, 3_840.0]);
+    }
 }

@@ -47,11 +47,13 @@ pub(super) struct View<'v> {
     pub(super) points_min: usize,
     /// What the test is compared with.
     pub(super) references: &'v [Reference],
+    /// The time axis goes at least so far, s.
+    pub(super) ends_s: f64,
 }
 
 impl Default for View<'_> {
     fn default() -> Self {
-        Self { range: None, points_min: POINTS_MIN, references: &[] }
+        Self { range: None, points_min: POINTS_MIN, references: &[], ends_s: 0.0 }
     }
 }
 
@@ -109,7 +111,7 @@ pub(super) fn chart(steps: &[&StepSummary], view: View<'_>) -> Option<Lanes<'sta
     let last_s = samples.iter().map(|(offset, sample)| sample.t_s + offset).fold(0.0, f64::max);
     let whole = TimeRange {
         from_s: parts.first().map_or(0.0, |part| part.from_s),
-        to_s: parts.last().map_or(1.0, |part| part.to_s).max(last_s),
+        to_s: parts.last().map_or(1.0, |part| part.to_s).max(last_s).max(view.ends_s),
     };
     let TimeRange { from_s, to_s } = view.range.unwrap_or(whole);
     let phases = parts.iter().flat_map(|part| part.bands.iter().cloned()).collect();
@@ -338,8 +340,8 @@ fn highest(line: &[(f64, f64)]) -> f64 {
 }
 
 /// The heat map of a step, or of a part of its time; nothing if that is too short for one.
-pub(super) fn heat(step: &StepSummary, range: Option<TimeRange>) -> String {
-    let is_before = |second: &usize| range.is_some_and(|range| (*second as f64) < range.from_s);
+pub(super) fn heat(step: &StepSummary, view: View<'_>) -> String {
+    let is_before = |second: &usize| view.range.is_some_and(|range| (*second as f64) < range.from_s);
     let first = (0..step.heat.seconds.len()).take_while(is_before).count();
     let seconds = &step.heat.seconds[first..];
     if seconds.len() < POINTS_MIN {
@@ -368,12 +370,13 @@ pub(super) fn heat(step: &StepSummary, range: Option<TimeRange>) -> String {
         let to = (from + part.len() as f64).min(step.seconds);
         HeatColumn { from, to, cells: cells(part, low, &at), says: String::new() }
     });
+    let to_s = view.range.map_or(step.seconds.max(view.ends_s), |range| range.to_s);
     let what = if step.total.response.is_some() { "response time" } else { "service time" };
     let chart = Heat {
         title: "Latency over time: share of the I/Os",
         x: match first {
-            0 => Axis::up_to(HEAT_TIME, step.seconds),
-            first => Axis::between(HEAT_TIME, first as f64, step.seconds),
+            0 => Axis::up_to(HEAT_TIME, to_s),
+            first => Axis::between(HEAT_TIME, first as f64, to_s),
         },
         y: Axis::log(&format!("{what}, {}", unit.name()), at(low), at(high + 1)),
         columns: columns.collect(),

@@ -29,8 +29,17 @@ function patchHtml(node, html) {
   patchChildren(node, holder.content);
 }
 
-// Live runs: the server sends what is new of the page once a second.
+// Live runs: the server sends what is new of the page once a second: of a part that is known, what makes the new one of it.
+function edited(before, edits) {
+  let at = 0, text = "";
+  for (let i = 1; i < edits.length; i += 3) {
+    text += before.slice(at, at + edits[i]) + edits[i + 2];
+    at += edits[i] + edits[i + 1];
+  }
+  return text + before.slice(at);
+}
 function follow(runs) {
+  const known = new Map();
   // What the page came with: a run may have begun since.
   let shown = runs.dataset.shown ?? null;
   const source = new EventSource(runs.dataset.live);
@@ -42,6 +51,12 @@ function follow(runs) {
   source.onopen = () => { gone.remove(); };
   source.onmessage = async (message) => {
     const frame = JSON.parse(message.data);
+    for (const [id, sent] of Object.entries(frame.parts)) {
+      if (typeof sent === "string") known.set(id, sent);
+      else if (known.get(id)?.length === sent[0]) known.set(id, edited(known.get(id), sent));
+      // Something was missed: a new stream begins with all of it.
+      else { source.close(); follow(runs); return; }
+    }
     const list = frame.runs.join(" ");
     if (runs.dataset.reload) {
       const run = runs.dataset.reload;
@@ -51,11 +66,12 @@ function follow(runs) {
       if (answer.ok) patchHtml(runs, await answer.text());
     }
     shown = list;
-    for (const [id, html] of Object.entries(frame.parts)) {
+    for (const id of Object.keys(frame.parts)) {
       const part = document.getElementById(id);
       // What a reader has zoomed into stays until the whole time is shown again.
       if (!part || part.querySelector(".over-time.held")) continue;
-      patchHtml(part, html);
+      patchHtml(part, known.get(id));
+      for (const chart of part.querySelectorAll(".over-time")) chart.valuesKey = null;
       reach(part.querySelectorAll(".over-time"));
       offerFiles(part.parentElement);
       if (part.matches(".live-charts")) again();

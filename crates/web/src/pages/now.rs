@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use crate::answer::{Refusal, html, see_other};
 use crate::app::App;
-use crate::frame::{CHARTS, Extent, Frame, Shown, Wanted};
+use crate::frame::{CHARTS, Frame, Shown, Wanted};
 use crate::launch::run_of;
 use crate::live::WholeWatcher;
 use crate::packed::{STREAM_HEAD, is_accepted};
@@ -159,11 +159,7 @@ async fn next_frame(mut of: Following) -> Option<(Result<Bytes, Infallible>, Fol
             Arc::clone(&of.receiver.borrow_and_update())
         }
     };
-    // A viewer whose connection is slow misses frames.
-    let extent = match of.sent {
-        Some(sent) if sent + 1 == frame.number => Extent::Changed,
-        _ => Extent::Whole,
-    };
+    let extent = frame.extent_after(of.sent);
     let event = frame.event(&Wanted { run: of.run.clone(), extent, span: of.span, is_packed: of.is_packed });
     let bytes = match (of.sent, of.is_packed) {
         (None, true) => [&STREAM_HEAD[..], &event[..]].concat().into(),
