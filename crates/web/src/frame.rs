@@ -22,7 +22,7 @@ pub(crate) const CHARTS: &str = "charts";
 /// What is shown of all runs at a moment.
 #[derive(Debug, Default)]
 pub(crate) struct Frame {
-    /// What is shown of each, the newest first.
+    /// What is shown of each: those that go on, then those that have ended, the newest first.
     pub(crate) runs: Vec<Shown>,
     /// Of all frames, from 0.
     pub(crate) number: u64,
@@ -106,7 +106,7 @@ impl Frame {
 
     /// Whether each run is a small tile on the page of all.
     pub(crate) fn is_tiled(&self) -> bool {
-        self.runs.len() > LARGE_MAX
+        self.runs.iter().filter(|shown| shown.is_running).count() > LARGE_MAX
     }
 
     /// Returns an event for browsers.
@@ -209,5 +209,9 @@ mod tests {
         let all = text(&frame, None, Extent::Whole);
         assert!(all.contains("figures-c") && !all.contains("charts-"), "{all}");
         assert!(text(&frame, Some("c"), Extent::Whole).contains("charts-c"), "its own page has them");
+        // Beside two runs that had ended, one that went on lost its charts for five minutes.
+        let ended = |run| Shown { is_running: false, ..shown(run, "1") };
+        let one = Frame::after(&frame, vec![shown("a", "1"), ended("b"), ended("c")]);
+        assert!(text(&one, None, Extent::Whole).contains("charts-a"));
     }
 }

@@ -146,10 +146,10 @@ impl Follower {
         Ok(())
     }
 
-    /// What is shown of each run, the newest first.
+    /// What is shown of each run: those that go on, then those that have ended, the newest first.
     fn shown(&mut self, spans: &[Span]) -> Vec<Shown> {
         let mut followed: Vec<&mut Followed> = self.followed.values_mut().collect();
-        followed.sort_by_key(|followed| std::cmp::Reverse(followed.header.started_unix_ms));
+        followed.sort_by_key(|of| (of.end.is_some(), std::cmp::Reverse(of.header.started_unix_ms)));
         followed.into_iter().map(|followed| followed.shown(spans)).collect()
     }
 }
