@@ -287,7 +287,10 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
     let shares = own_pace(case).filter_map(|(plan, job)| {
         let due = job.due.filter(|due| *due > 0)?;
         // What failed was issued in time: that it failed is another finding.
-        Some(((job.total.ops + job.total.errors) as f64 / due as f64, due, plan, job))
+        let done = job.total.ops + job.total.errors;
+        // One of each worker may be due as the window ends.
+        let is_missed = due.saturating_sub(done) > u64::from(plan.workers);
+        is_missed.then_some((done as f64 / due as f64, due, plan, job))
     });
     let (share, due, plan, job) = shares.min_by(|a, b| a.0.total_cmp(&b.0))?;
     if share >= ACHIEVED_MIN {
@@ -300,9 +303,6 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
     );
     let mut evidence =
         vec![Evidence::new("due", due as f64, "I/Os"), Evidence::new("done", job.total.ops as f64, "I/Os")];
-    let full = job.full.filter(|full| *full >= FULL_MIN);
-    evidence.extend(full.map(|full| Evidence::new("depth limit full", full * 100.0, "%")));
-    let (says, next) = match full {
     if let Some((member, down_s)) = without_path(case, plan, 1.0 - share) {
         evidence.push(Evidence::new("no path up", down_s, "s"));
         let says = format!(
@@ -313,6 +313,9 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
         let next = "Find what took the paths down (assay journal names the times), then run again.";
         return Some(Fired { severity: Severity::Warning, says, evidence, next, weight: 1.0 - share });
     }
+    let full = job.full.filter(|full| *full >= FULL_MIN);
+    evidence.extend(full.map(|full| Evidence::new("depth limit full", full * 100.0, "%")));
+    let (says, next) = match full {
         None if let Some(words) = throttled_words(plan, job)
             && !(is_barely_used(job) && own_fault(case).is_some()) =>
         {
@@ -359,9 +362,6 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired { severity: Severity::Warning, says, evidence, next, weight: 1.0 - share })
 }
 
-/// Returns the finding that this host, and not the target, may have kept the load from its rate.
-fn own_fault(case: StepCase<'_>) -> Option<&'static str> {
-    let rules = [
 /// Returns the target of a job that had no path for a share of the window that explains most of the share of I/Os that
 /// are missing, and for how long. I/Os wait before a path is known to be down, so that it need not explain all of it.
 fn without_path<'c>(case: StepCase<'c>, plan: &Job, missing: f64) -> Option<(&'c str, f64)> {
@@ -372,6 +372,9 @@ fn without_path<'c>(case: StepCase<'c>, plan: &Job, missing: f64) -> Option<(&'c
     found.filter(|(_, down_s)| down_s / case.step.seconds >= missing / 2.0)
 }
 
+/// Returns the finding that this host, and not the target, may have kept the load from its rate.
+fn own_fault(case: StepCase<'_>) -> Option<&'static str> {
+    let rules = [
         ("gap-in-window", gaps::in_window as fn(StepCase<'_>) -> Option<Fired>),
         ("busy-host", busy_host),
         ("steal", steal),

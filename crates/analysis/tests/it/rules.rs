@@ -582,6 +582,15 @@ fn a_rate_is_missed_below_99_percent() {
     assert!(set(9_899));
     assert!(!set(9_900));
     assert!(!fires("missed-rate", |_, s| s.steps[0].jobs[0].due = Some(0)));
+    // 60 of 61 at 30 a second over 2 s: the last one was due as the window ended.
+    let of_few = |workers: u32, done: u64| {
+        fires("missed-rate", |h, s| {
+            h.plan.tests[0].steps[0].jobs[0].workers = workers;
+            s.steps[0].jobs[0].due = Some(61);
+            s.steps[0].jobs[0].total = OpSummary { ops: done, ..OpSummary::default() };
+        })
+    };
+    assert!(!of_few(1, 60) && of_few(1, 59) && !of_few(2, 59) && of_few(2, 58));
     // A job that had to wait for others says nothing about the target.
     for rule in ["missed-rate", "full-depth"] {
         let with = |flow: u32| {
