@@ -212,8 +212,12 @@ pub(crate) fn usual(rates: &[f64]) -> f64 {
 
 fn limit(hosts: &[(String, f64, f64)]) -> HostLimit {
     let slowest = hosts.iter().min_by(|a, b| a.2.total_cmp(&b.2)).expect("there are two hosts or more");
-    let others: Vec<f64> = hosts.iter().filter(|host| host.0 != slowest.0).map(|host| host.2).collect();
-    if slowest.2 < usual(&others) * (1.0 - ALIKE) {
+    let others = || hosts.iter().filter(|host| host.0 != slowest.0);
+    let is_behind = |of: fn(&(String, f64, f64)) -> f64| {
+        of(slowest) < usual(&others().map(of).collect::<Vec<_>>()) * (1.0 - ALIKE)
+    };
+    // Beside the others the target may give it less than it could take: then its own limit limits nothing there.
+    if is_behind(|host| host.2) && is_behind(|host| host.1) {
         return HostLimit::Host(slowest.0.clone());
     }
     let (together, alone): (f64, f64) =
@@ -239,5 +243,7 @@ mod tests {
         assert_eq!(limit(&[(90.0, 100.0), (90.0, 100.0), (10.0, 11.0)]), HostLimit::Host("c".into()));
         assert_eq!(limit(&[(33.0, 100.0), (33.0, 95.0), (20.0, 98.0)]), HostLimit::Target);
         assert_eq!(limit(&[(99.0, 100.0), (98.0, 95.0), (97.0, 98.0)]), HostLimit::NotShared);
+        // "The host b, not the target": it got as much as the others beside them, and more alone.
+        assert_eq!(limit(&[(1771.0, 7383.0), (1767.0, 2883.0), (1771.0, 5706.0)]), HostLimit::Target);
     }
 }
