@@ -1,10 +1,12 @@
 //! About memory that answers in place of the disks: stated on the command line, or seen in the times of the I/Os.
 
+use std::collections::BTreeMap;
+
 use assay_record::{FilesystemFacts, MemberFacts, MemberKind};
 use assay_spec::Pacing;
 use assay_spec::units::{Bytes, GIB, MIB};
 
-use super::{Fired, Run, StepCase};
+use super::{Fired, Run, StepCase, is_storage};
 use crate::figures::time;
 use crate::finding::{Evidence, Severity};
 use crate::modes::{HALF_REVOLUTION_US, two_modes};
@@ -41,15 +43,14 @@ pub(super) fn server_memory(run: Run<'_>) -> Option<Fired> {
     if run.header.array.is_some() || run.header.stated.storage_bytes.is_some() {
         return None;
     }
-    let is_served = |m: &&MemberFacts| {
+    let is_served = |m: &MemberFacts| {
         let mounted = m.filesystem.as_ref().is_some_and(|fs| FilesystemFacts::is_of_a_server(&fs.kind));
         mounted || matches!(m.kind, MemberKind::Lun | MemberKind::Nfs)
     };
-    let served: Vec<&MemberFacts> = run.storage().filter(is_served).collect();
-    let span: u64 = served.iter().map(|member| member.span_bytes).sum();
+    let span = span_of(run, |member| is_storage(member) && is_served(member));
     let is_read = run.summary.steps.iter().any(|step| step.read.ops > 0);
     let fits = |memory: u64| (span as f64) < memory as f64 * SPAN_TIMES_MEMORY;
-    if served.is_empty() || !is_read || !fits(SERVER_LARGE_BYTES) {
+    if span == 0 || !is_read || !fits(SERVER_LARGE_BYTES) {
         return None;
     }
     Some(Fired {
@@ -66,9 +67,25 @@ pub(super) fn server_memory(run: Run<'_>) -> Option<Fired> {
     })
 }
 
+/// Returns the bytes of the targets that are `asked` for. Hosts that use one LUN, or one file of a server, cover it once.
+fn span_of(run: Run<'_>, asked: impl Fn(&MemberFacts) -> bool) -> u64 {
+    let (mut shared, mut own) = (BTreeMap::new(), 0);
+    for target in run.header.targets.iter().filter(|target| asked(&target.member)) {
+        let mut hosts = run.header.setting.hosts.iter();
+        let of_all = hosts.find_map(|host| target.address.strip_prefix(&host.name)?.strip_prefix(':'));
+        match of_all.filter(|_| matches!(target.member.kind, MemberKind::Lun | MemberKind::Nfs)) {
+            Some(address) => {
+                let most: &mut u64 = shared.entry(address).or_default();
+                *most = (*most).max(target.member.span_bytes);
+            }
+            None => own += target.member.span_bytes,
+        }
+    }
+    shared.values().sum::<u64>() + own
+}
+
 fn in_memory(run: Run<'_>, memory: u64, whose: &str, option: &str, next: &'static str) -> Option<Fired> {
-    let members = run.header.targets.iter().map(|target| &target.member);
-    let span: u64 = members.filter(|m| m.kind != MemberKind::Null).map(|m| m.span_bytes).sum();
+    let span = span_of(run, |member| member.kind != MemberKind::Null);
     if span == 0 || span as f64 >= memory as f64 * SPAN_TIMES_MEMORY {
         return None;
     }

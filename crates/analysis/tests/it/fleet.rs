@@ -3,7 +3,7 @@
 use assay_analysis::{Collector, HostSpread, RunSummary, Severity};
 use assay_record::{
     AccessStats, ClockOffset, Event, FleetHost, Gap, GapKind, GapPlace, HostEnd, HostFacts, Interval, JobEnd,
-    RunEvent, RunHeader, StepCpu, StepEnd, StepId, StepReason, TurnStats,
+    MemberKind, RunEvent, RunHeader, StepCpu, StepEnd, StepId, StepReason, TargetFacts, TurnStats,
 };
 
 use crate::{found, run};
@@ -139,6 +139,29 @@ fn unlike_hosts_are_named_by_what_differs() {
     assert!(says.contains("32MiB (b), 64MiB (a, c)"), "{says}");
 }
 
+/// Three hosts on one LUN of 256 MiB "covered 768 MiB" of the server, and of 64 hosts no memory held a span of 16 GiB.
+#[test]
+fn hosts_that_share_a_lun_cover_it_once() {
+    let (mut header, summary) = fleet(&[100.0, 100.0, 100.0]);
+    let mut lun = header.targets[0].clone();
+    (lun.member.kind, lun.member.span_bytes) = (MemberKind::Lun, 5 << 30);
+    let mut on = |addresses: [&str; 3]| {
+        let address = |(host, address): (&str, &str)| TargetFacts {
+            address: format!("{host}:{address}"),
+            ..lun.clone()
+        };
+        header.targets = ["a", "b", "c"].into_iter().zip(addresses).map(address).collect();
+        header.stated.storage_bytes = None;
+        let unknown = found("server-memory", &header, &summary).unwrap();
+        header.stated.storage_bytes = Some(4 << 30);
+        (unknown.severity, unknown.says, found("storage-memory", &header, &summary).is_some())
+    };
+    let (severity, says, is_held) = on(["iscsi://nas/t/1"; 3]);
+    assert!(severity == Severity::Warning && says.contains("covers 5 GiB ") && is_held, "{says}");
+    let (severity, says, is_held) = on(["iscsi://nas/a/1", "iscsi://nas/b/1", "iscsi://nas/c/1"]);
+    assert!(severity == Severity::Warning && says.contains("covers 15 GiB ") && !is_held, "{says}");
+}
+
 #[test]
 fn a_run_of_one_host_has_no_spread_and_none_of_these_findings() {
     let (header, summary) = run(PLAN);
@@ -149,6 +172,26 @@ fn a_run_of_one_host_has_no_spread_and_none_of_these_findings() {
     // t of two degrees of freedom is 4.303, the deviation 10, the root of three 1.732.
     assert!((spread.half_width_iops.unwrap() - 24.84).abs() < 0.01, "{spread:?}");
     assert_eq!(spread.start_skew_ns(), Some((0, 200_000)));
+}
+
+/// A host that was lost in the step before stood there as the slowest, with a rate of 0: the mean was "133 ± 287".
+#[test]
+fn a_lost_host_is_in_no_mean_and_is_not_the_slowest() {
+    let (header, mut summary) = fleet(&[190.0, 0.0, 210.0, 200.0]);
+    (summary.steps[0].hosts[1].lost, summary.steps[0].hosts[1].first_io_ns) = (Some("silent".into()), None);
+    summary.steps[0].hosts[2].first_io_ns = Some(70_000);
+    let spread = HostSpread::of(&header, &summary.steps[0]).unwrap();
+    assert_eq!((spread.slowest().name.as_str(), spread.fastest().name.as_str()), ("a", "c"));
+    assert_eq!((spread.mean_iops, spread.hosts.len()), (200.0, 4));
+    assert!((spread.half_width_iops.unwrap() - 24.84).abs() < 0.01, "{spread:?}");
+    assert_eq!(spread.start_skew_ns(), Some((20_000, 200_000)));
+    // Of one alone there is no spread, and where all are lost nobody is left out.
+    let (header, mut summary) = fleet(&[200.0, 50.0]);
+    summary.steps[0].hosts[1].lost = Some("silent".into());
+    let spread = HostSpread::of(&header, &summary.steps[0]).unwrap();
+    assert_eq!((spread.mean_iops, spread.start_skew_ns()), (200.0, None));
+    summary.steps[0].hosts[0].lost = Some("silent".into());
+    assert_eq!(HostSpread::of(&header, &summary.steps[0]).unwrap().mean_iops, 125.0);
 }
 
 /// Two hosts of 100 I/Os a second; b begins a second late and ends a second later. Over the three seconds that both
@@ -174,26 +217,6 @@ fn rates_are_over_the_window_that_all_hosts_have() {
                 by_access: vec![access],
                 reconnects: 0,
                 turns: TurnStats::default(),
-/// A host that was lost in the step before stood there as the slowest, with a rate of 0: the mean was "133 ± 287".
-#[test]
-fn a_lost_host_is_in_no_mean_and_is_not_the_slowest() {
-    let (header, mut summary) = fleet(&[190.0, 0.0, 210.0, 200.0]);
-    (summary.steps[0].hosts[1].lost, summary.steps[0].hosts[1].first_io_ns) = (Some("silent".into()), None);
-    summary.steps[0].hosts[2].first_io_ns = Some(70_000);
-    let spread = HostSpread::of(&header, &summary.steps[0]).unwrap();
-    assert_eq!((spread.slowest().name.as_str(), spread.fastest().name.as_str()), ("a", "c"));
-    assert_eq!((spread.mean_iops, spread.hosts.len()), (200.0, 4));
-    assert!((spread.half_width_iops.unwrap() - 24.84).abs() < 0.01, "{spread:?}");
-    assert_eq!(spread.start_skew_ns(), Some((20_000, 200_000)));
-    // Of one alone there is no spread, and where all are lost nobody is left out.
-    let (header, mut summary) = fleet(&[200.0, 50.0]);
-    summary.steps[0].hosts[1].lost = Some("silent".into());
-    let spread = HostSpread::of(&header, &summary.steps[0]).unwrap();
-    assert_eq!((spread.mean_iops, spread.start_skew_ns()), (200.0, None));
-    summary.steps[0].hosts[0].lost = Some("silent".into());
-    assert_eq!(HostSpread::of(&header, &summary.steps[0]).unwrap().mean_iops, 125.0);
-}
-
             })));
         }
     }
