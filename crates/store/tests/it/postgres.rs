@@ -104,11 +104,12 @@ fn answers(store: &Store) -> Vec<String> {
             let sorted = store.list_by(&filter, RunSlice { skip: 1, limit: 5 }, order).unwrap();
             answers.push(format!("{filter:?} {order:?}: {sorted:?}"));
         }
-        assert_eq!(store.version_of(&filter).unwrap(), store.version_of(&filter).unwrap());
+        answers.push(format!("{filter:?} version {}", store.version_of(&filter).unwrap()));
         let mut firsts = store.first_tests(&filter, "mixed").unwrap();
         firsts.sort_by(|a, b| a.run.cmp(&b.run));
         answers.push(format!("{filter:?}: {firsts:?}"));
     }
+    answers.push(store.lists_version().unwrap());
     for run in store.runs().unwrap().iter().map(|row| &row.run) {
         let extract: Option<Vec<u64>> = store.extract(run, 3).unwrap();
         let loaded = store.load(run).unwrap();
@@ -187,9 +188,35 @@ fn a_store_that_is_filled_in_a_server_is_the_one_that_is_filled_in_a_file() {
         assert!(matches!(store.remove("261120-aa2a"), Err(StoreError::Find { .. })));
     }
     assert_eq!(answers(&there), answers(&file), "the baseline went with its run too");
+    [&file, &there].into_iter().for_each(has_another_version_after_each_change);
     // What makes searches fast may be missing.
     server.sql("DROP INDEX assay.run_pairs; DROP FUNCTION assay.run_pairs; DROP INDEX assay.run_text");
     assert_eq!(answers(&opened(&server.url())), answers(&file));
+}
+
+/// What a page asks whether it has to draw a list again.
+fn has_another_version_after_each_change(store: &Store) {
+    let [changed, other] = ["/srv/lun2", "/srv/lun3"]
+        .map(|target| RunFilter { on_target: Some(target.into()), ..RunFilter::default() });
+    let run = &store.list(&changed, RunSlice::ALL).unwrap().runs[0].row.run;
+    let changes: [&dyn Fn(); 3] = [
+        &|| store.set_label(run, Some("another")).unwrap(),
+        &|| store.set_digest(run, &digest("another", 2.0, &[])).unwrap(),
+        &|| store.remove(run).unwrap(),
+    ];
+    let (all, of_other) = (RunFilter::default(), store.version_of(&other).unwrap());
+    let mut seen = Vec::new();
+    for change in changes {
+        let versions = || {
+            [store.version_of(&all), store.version_of(&changed), store.lists_version()].map(Result::unwrap)
+        };
+        let before = versions();
+        change();
+        assert!(before.iter().zip(versions()).all(|(before, after)| *before != after), "{before:?}");
+        assert_eq!(store.version_of(&other).unwrap(), of_other, "no run of it has changed");
+        assert!(!seen.contains(&before), "{before:?}");
+        seen.push(before);
+    }
 }
 
 #[test]
