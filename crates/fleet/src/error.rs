@@ -47,6 +47,12 @@ pub enum FleetError {
         /// Cause.
         why: String,
     },
+    /// The server has JetStream, and no place for the list of hosts.
+    #[error("the NATS server has no room for the list of hosts: {why}")]
+    NoRoom {
+        /// Cause, and what to look at.
+        why: String,
+    },
     /// The stream of a run failed.
     #[error("the NATS server does not keep the messages of run {run}: {why}")]
     Stream {

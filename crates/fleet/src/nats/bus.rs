@@ -299,7 +299,10 @@ impl Bus {
             ..stream::Config::default()
         };
         let failed = |error: &dyn std::error::Error| FleetError::JetStream { why: chain(error) };
-        self.jetstream.create_stream(config).await.map_err(|error| failed(&error))?;
+        self.jetstream.create_stream(config).await.map_err(|error| match is_no_store(error.kind()) {
+            true => FleetError::NoRoom { why: chain(&error) + NO_STORE },
+            false => failed(&error),
+        })?;
         self.jetstream.get_key_value(BUCKET).await.map_err(|error| failed(&error))
     }
 }
@@ -327,6 +330,10 @@ fn is_no_store(kind: CreateStreamErrorKind) -> bool {
         ErrorCode::ACCOUNT_RESOURCES_EXCEEDED,
         ErrorCode::INSUFFICIENT_RESOURCES,
     ];
+        // First: a server whose storage is reserved by streams refuses to create one that it has, too.
+        if let Ok(bucket) = self.jetstream.get_key_value(BUCKET).await {
+            return Ok(bucket);
+        }
     matches!(kind, CreateStreamErrorKind::JetStream(error) if codes.contains(&error.error_code()))
 }
 

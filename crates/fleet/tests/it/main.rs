@@ -228,6 +228,26 @@ fn who_does_not_answer_and_who_is_another_version_is_listed_as_that() {
     assert!(list.hosts.iter().all(|host| host.offset.is_none() && host.lease_left_ms.is_none()));
 }
 
+/// Streams of runs had reserved all that the server allows, and it refused to create the list that it had: no host was
+/// listed. Of a server without room it was said that it has no JetStream.
+#[test]
+fn a_server_without_room_still_lists_its_hosts_and_is_named_where_it_cannot() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    let limited = |limit: &str| {
+        let store = folder.path().join(limit);
+        nats::start(&format!("jetstream {{ store_dir: {store:?}, max_file_store: {limit} }}"))
+    };
+    let Some(nats) = limited("20MB") else { return };
+    let agent = Running::start("a", bus(&nats), 0);
+    assert_eq!(names(&hosts(&bus(&nats)).unwrap()), ["a"]);
+    agent.stop();
+    let Some(nats) = limited("10MB") else { return };
+    let says = Agent::start(&options("a", bus(&nats), "", 0)).unwrap_err().to_string();
+    assert!(says.contains("no room for the list of hosts") && says.contains("max_file_store"), "{says}");
+    assert!(!says.contains("-js"), "{says}");
+}
+
 #[test]
 fn agents_are_back_after_a_restart_of_the_server() {
     let Some(mut nats) = nats::start("") else { return };
