@@ -137,6 +137,17 @@ pub enum FleetError {
          NAME (assay hosts lists the names)"
     )]
     NameTaken(String),
+    /// The server does not let the key of an agent do what an agent does.
+    #[error(
+        "the NATS server does not allow what agent {name} has to do ({why}): give --nkey the key that was made for this \
+         name; if it is that one, run assay hosts once with the coordinator's key, which makes the list of hosts"
+    )]
+    Forbidden {
+        /// Name of the agent.
+        name: String,
+        /// What the server says.
+        why: String,
+    },
     /// The connection was closed for good.
     #[error("the NATS server closed the connection and refuses another; restart the agent")]
     Closed,

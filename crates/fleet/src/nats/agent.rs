@@ -95,7 +95,8 @@ impl Agent {
             let mut serving = Vec::new();
             for name in names {
                 let options = AgentOptions { name: name.clone(), ..options.clone() };
-                serving.push(Serving::begin(bus.clone(), options, &facts).await?);
+                let begin = Serving::begin(bus.clone(), options, &facts);
+                serving.push(bus.allowed(name, begin).await?);
             }
             Ok::<_, FleetError>(serving)
         })?;

@@ -8,7 +8,7 @@ use async_nats::jetstream::context::{
     CreateStreamErrorKind, GetStreamErrorKind, PublishError, PublishErrorKind,
 };
 use async_nats::jetstream::{self, ErrorCode, kv, stream};
-use async_nats::{Client, ConnectOptions, Event, HeaderMap, header};
+use async_nats::{Client, ConnectOptions, Event, HeaderMap, ServerError, header};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
@@ -31,6 +31,9 @@ const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
 const CONSUMER_LIFE: Duration = Duration::from_secs(30);
 /// A server that does not answer within this is not there.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+
+/// What the server says where a user is not allowed something.
+const VIOLATION: &str = "Permissions Violation";
 
 /// Why the stream of a run does not have a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +62,8 @@ pub(crate) struct Bus {
     jetstream: jetstream::Context,
     /// Changes whenever the connection is there again.
     pub(crate) connected: watch::Receiver<u64>,
+    /// The last thing that the server did not allow.
+    violation: watch::Receiver<Option<String>>,
 }
 
 impl Bus {
@@ -83,9 +88,14 @@ impl Bus {
         }
         let (notify, mut connected) = watch::channel(0);
         let mut connect = connect.name(name).connection_timeout(CONNECT_LIMIT);
+        let (violated, violation) = watch::channel(None);
         connect = connect.event_callback(move |event| {
-            if matches!(event, Event::Connected) {
-                notify.send_modify(|times| *times += 1);
+            match event {
+                Event::Connected => notify.send_modify(|times| *times += 1),
+                Event::ServerError(ServerError::Other(says)) if says.contains(VIOLATION) => {
+                    violated.send_replace(Some(says));
+                }
+                _ => {}
             }
             std::future::ready(())
         });
@@ -99,12 +109,31 @@ impl Bus {
         let client =
             client.map_err(|error| FleetError::Connect { url: options.url.clone(), why: chain(&error) })?;
         connected.mark_unchanged();
-        Ok(Self { jetstream: jetstream::new(client.clone()), client, connected })
+        Ok(Self { jetstream: jetstream::new(client.clone()), client, connected, violation })
     }
 
     /// Whether the server is there now.
     pub(crate) fn is_connected(&self) -> bool {
         self.client.connection_state() == async_nats::connection::State::Connected
+    }
+
+    /// Does something that an agent has to be allowed to do. The server says beside the requests what it does not allow,
+    /// and answers nothing: that would be waited for.
+    pub(crate) async fn allowed<T>(
+        &self,
+        name: &str,
+        work: impl Future<Output = Result<T, FleetError>>,
+    ) -> Result<T, FleetError> {
+        let mut violation = self.violation.clone();
+        let violated = async move {
+            // Its sender lives as long as the connection.
+            let violated = violation.wait_for(Option::is_some).await;
+            violated.ok().and_then(|says| says.clone()).unwrap_or_default()
+        };
+        tokio::select! {
+            done = work => done,
+            why = violated => Err(FleetError::Forbidden { name: name.to_owned(), why }),
+        }
     }
 
     /// Receives what the agent of that name is asked.
@@ -153,6 +182,11 @@ impl Bus {
         self.request(follower_of(run), Vec::new(), FOLLOWER_LIMIT).await
     }
 
+    /// Tells who answers for a run that another coordinator has claimed it.
+    pub(crate) async fn tell_followers(&self, run: &str, told: &impl Serialize) {
+        let _ = self.client.publish(follower_of(run), json(told).into()).await;
+    }
+
     /// Returns the number of the last note of a coordinator in the stream of a run.
     pub(crate) async fn last_note(&self, run: &str) -> Result<u64, FleetError> {
         let failed =
@@ -182,11 +216,6 @@ impl Bus {
         let config = stream::Config {
             name: stream_of(run),
             description: Some("A run of Assay over several hosts".to_owned()),
-    /// Tells who answers for a run that another coordinator has claimed it.
-    pub(crate) async fn tell_followers(&self, run: &str, told: &impl Serialize) {
-        let _ = self.client.publish(follower_of(run), json(told).into()).await;
-    }
-
             subjects: vec![format!("assay.run.{run}.*"), notes_of(run)],
             max_bytes: RUN_BYTES_MAX,
             storage: stream::StorageType::File,
@@ -298,6 +327,10 @@ impl Bus {
             deny_delete: true,
             ..stream::Config::default()
         };
+        // First: a server whose storage is reserved by streams refuses to create one that it has, too.
+        if let Ok(bucket) = self.jetstream.get_key_value(BUCKET).await {
+            return Ok(bucket);
+        }
         let failed = |error: &dyn std::error::Error| FleetError::JetStream { why: chain(error) };
         self.jetstream.create_stream(config).await.map_err(|error| match is_no_store(error.kind()) {
             true => FleetError::NoRoom { why: chain(&error) + NO_STORE },
@@ -330,10 +363,6 @@ fn is_no_store(kind: CreateStreamErrorKind) -> bool {
         ErrorCode::ACCOUNT_RESOURCES_EXCEEDED,
         ErrorCode::INSUFFICIENT_RESOURCES,
     ];
-        // First: a server whose storage is reserved by streams refuses to create one that it has, too.
-        if let Ok(bucket) = self.jetstream.get_key_value(BUCKET).await {
-            return Ok(bucket);
-        }
     matches!(kind, CreateStreamErrorKind::JetStream(error) if codes.contains(&error.error_code()))
 }
 

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use assay_fleet::{BusOptions, InitOptions, hosts, init};
+use assay_fleet::{Agent, BusOptions, FleetError, InitOptions, hosts, init};
 use assay_testkit::nats::{self, Nats};
 use async_nats::{Client, ConnectOptions};
 use tokio::sync::mpsc;
 
 use super::runs::{Hearing, READS, go, order_on, store};
-use super::{Running, names};
+use super::{Running, names, options};
 
 /// A server by that configuration, and the options of each of its users.
 struct Secured {
@@ -116,6 +116,25 @@ fn a_run_works_with_keys_and_tls() {
     let done = go(&order, &store, &mut hearing).unwrap();
     assert!(done.failures.is_empty(), "{:?}", done.failures);
     agents.into_iter().for_each(Running::stop);
+}
+
+/// It was silent for 17 s, and then it was said that the server has no JetStream.
+#[test]
+fn an_agent_with_the_key_of_another_one_is_told_so_at_once() {
+    let Some(secured) = Secured::start() else { return };
+    let started = |name: &str, key: &str| {
+        let began = std::time::Instant::now();
+        let refused = Agent::start(&options(name, secured.user(key), "", 0)).unwrap_err();
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        assert!(matches!(&refused, FleetError::Forbidden { name: of, .. } if of == name), "{refused:?}");
+        refused.to_string()
+    };
+    assert!(started("a", "a").contains("run assay hosts once"), "there is no list yet");
+    assert!(hosts(&secured.user("coordinator")).unwrap().hosts.is_empty(), "this makes it");
+    let says = started("b", "a");
+    assert!(says.contains("Permissions Violation") && says.contains("--nkey"), "{says}");
+    let b = Running::start("b", secured.user("b"), 0);
+    b.stop();
 }
 
 /// A host that is added later gets a key, and the others keep theirs.
