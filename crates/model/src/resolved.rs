@@ -391,7 +391,9 @@ impl ResolvedArray {
         let stored = software::stored(array, self.corner);
         let phases = phases.map(|phase| Phase { bytes: phase.bytes * stored, ..phase });
         let streams = phases[0].visits == 0;
-        let rewrites = random && kind == Kind::Write && array.target.software == SoftwareName::Zfs;
+        // A record that spreads over a vdev is written anew, whether or not the file names ZFS.
+        let has_records = array.target.software == SoftwareName::Zfs || self.shape.spreads_records();
+        let rewrites = random && kind == Kind::Write && has_records;
         let streamed =
             if rewrites { software::rewritten(bytes, self.shape.chunk, self.corner) } else { bytes };
         let round_trip = array.protocol.round_trip_us.cost_at(self.corner) * 1e3;

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod calibration;
+mod carried;
 mod catalogue;
 mod degraded;
 mod durable;
