@@ -278,8 +278,8 @@ impl Network {
         let sum = |cost: &dyn Fn(&Class) -> f64| classes.iter().map(|c| c.share * cost(c)).sum::<f64>();
         let missed = |c: &Class| 1.0 - c.io_cost.hit;
         let speedup = link_speedup(resolved, classes, n);
-        let wire = |kind: Kind| Station {
-            demand_ns: sum(&|c| if c.io_cost.kind == kind { c.io_cost.wire_ns } else { 0.0 }),
+        let wire = |direction: Kind| Station {
+            demand_ns: sum(&|c| if c.io_cost.direction == direction { c.io_cost.wire_ns } else { 0.0 }),
             servers: speedup,
         };
         let one = |demand_ns: f64| Station { demand_ns, servers: 1.0 };
@@ -317,8 +317,8 @@ fn evenness(classes: &[Class]) -> f64 {
         |c| c.io_cost.host_ns,
         |c| c.io_cost.cpu_ns,
         |c| c.io_cost.controller_ns,
-        |c| if c.io_cost.kind == Kind::Read { c.io_cost.wire_ns } else { 0.0 },
-        |c| if c.io_cost.kind == Kind::Write { c.io_cost.wire_ns } else { 0.0 },
+        |c| if c.io_cost.direction == Kind::Read { c.io_cost.wire_ns } else { 0.0 },
+        |c| if c.io_cost.direction == Kind::Write { c.io_cost.wire_ns } else { 0.0 },
         |c| c.io_cost.front_ns * (1.0 - c.io_cost.hit),
         |c| c.io_cost.stream_ns * (1.0 - c.io_cost.hit),
     ];

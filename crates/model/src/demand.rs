@@ -178,7 +178,7 @@ fn part_demand_ns(resolved: &ResolvedArray, classes: &[Class], n: f64, part: Par
 pub fn demand_table(resolved: &ResolvedArray, classes: &[Class], outstanding: f64) -> DemandTable {
     let per_io = |cost: &dyn Fn(&Class) -> f64| classes.iter().map(|c| c.share * cost(c)).sum::<f64>();
     let missed = |c: &Class| 1.0 - c.io_cost.hit;
-    let wire = |kind: Kind| per_io(&|c| if c.io_cost.kind == kind { c.io_cost.wire_ns } else { 0.0 });
+    let [link_read, link_write] = link_demands(classes);
     let speedup = link_speedup(resolved, classes, outstanding);
     // A bound holds however the I/Os happen to fall on the dies of a drive: all of them may be busy.
     let n = match resolved.media {
@@ -195,8 +195,8 @@ pub fn demand_table(resolved: &ResolvedArray, classes: &[Class], outstanding: f6
         (ResourceKind::Controller, per_io(&|c| c.io_cost.controller_ns), 1.0),
         (ResourceKind::Tier, front(Front::Tier), 1.0),
         (ResourceKind::Log, front(Front::Log), 1.0),
-        (ResourceKind::LinkRead, wire(Kind::Read), speedup),
-        (ResourceKind::LinkWrite, wire(Kind::Write), speedup),
+        (ResourceKind::LinkRead, link_read, speedup),
+        (ResourceKind::LinkWrite, link_write, speedup),
         (ResourceKind::SerialWrites, per_io(&|c| c.io_cost.serial_ns * missed(c)), 1.0),
         (ResourceKind::Members, members_ns, members),
     ];
@@ -214,7 +214,10 @@ pub fn demand_table(resolved: &ResolvedArray, classes: &[Class], outstanding: f6
                     let host = &resolved.array().initiator;
                     format!("{} x {} of the clients", host.clients.value, host.link.name())
                 }
-                kind => name_of(resolved, kind, servers),
+                ResourceKind::LinkRead | ResourceKind::LinkWrite => {
+                    link_name(resolved, direction_name(classes, kind), servers)
+                }
+                kind => name_of(resolved, kind),
             },
             demand_us: demand / 1e3,
             servers,
@@ -227,6 +230,25 @@ pub fn demand_table(resolved: &ResolvedArray, classes: &[Class], outstanding: f6
     resources.push(latency_bound(alone, outstanding.min(resolved.queue_depth)));
     resources.sort_by(|a, b| a.ceiling_iops.total_cmp(&b.ceiling_iops));
     DemandTable { resources }
+}
+
+/// Time on one path for data towards the host and from it, ns per I/O; of a link that carries one at a time, all of it
+/// in the place of the one that takes the most.
+fn link_demands(classes: &[Class]) -> [f64; 2] {
+    let of = |kind: Kind| -> f64 {
+        classes.iter().filter(|c| c.io_cost.kind == kind).map(|c| c.share * c.io_cost.wire_ns).sum()
+    };
+    let (read, write) = (of(Kind::Read), of(Kind::Write));
+    match shares_direction(classes) {
+        false => [read, write],
+        true if write > read => [0.0, read + write],
+        true => [read + write, 0.0],
+    }
+}
+
+/// Whether writes pass the link in the place of reads.
+fn shares_direction(classes: &[Class]) -> bool {
+    classes.iter().any(|c| c.io_cost.direction != c.io_cost.kind)
 }
 
 /// The rate above which the links of an array, or those of its flash drives, would carry more than they can, I/Os per
@@ -247,11 +269,16 @@ fn ports_most(resolved: &ResolvedArray, classes: &[Class]) -> Option<f64> {
         return None;
     }
     let passes = |c: &&Class| !c.io_cost.buffered && c.io_cost.front != Front::Tier;
-    let port_ns = |c: &Class| {
-        let bytes = c.io_cost.bytes;
-        c.share * (1.0 - c.io_cost.hit) * bytes / (wire::port_mb_s(ssd.link, bytes) * 1e6) * 1e9
+    let port_ns = |kind: Kind| -> f64 {
+        let of_kind = classes.iter().filter(passes).filter(|c| c.io_cost.kind == kind);
+        let time = |c: &Class| {
+            let bytes = c.io_cost.bytes;
+            c.share * (1.0 - c.io_cost.hit) * bytes / (wire::port_mb_s(ssd.link, bytes) * 1e6) * 1e9
+        };
+        of_kind.map(time).sum()
     };
-    let ns: f64 = classes.iter().filter(passes).map(port_ns).sum();
+    let (read, write) = (port_ns(Kind::Read), port_ns(Kind::Write));
+    let ns = if ssd.link.is_half_duplex() { read + write } else { read.max(write) };
     (ns > 0.0).then(|| f64::from(resolved.shape.members) / ns * 1e9)
 }
 
@@ -368,9 +395,28 @@ pub(crate) fn cloud_volume(resolved: &ResolvedArray) -> Option<&'static str> {
     cloud::name_of(&resolved.array().device)
 }
 
-fn name_of(resolved: &ResolvedArray, kind: ResourceKind, servers: f64) -> String {
-    let array = resolved.array();
-    let rate = array.link.rate.name();
+/// What of a link is full.
+fn direction_name(classes: &[Class], kind: ResourceKind) -> &'static str {
+    let has = |kind: Kind| classes.iter().any(|c| c.io_cost.kind == kind);
+    match kind {
+        _ if shares_direction(classes) && has(Kind::Read) && has(Kind::Write) => "both directions",
+        ResourceKind::LinkRead => "read direction",
+        _ => "write direction",
+    }
+}
+
+fn link_name(resolved: &ResolvedArray, direction: &str, servers: f64) -> String {
+    let (rate, count) = (resolved.array().link.rate.name(), resolved.array().paths.count.value);
+    if count <= 1.0 {
+        format!("one {rate} link, {direction}")
+    } else if servers < 1.0 + 0.5 * (count - 1.0) {
+        format!("{servers:.2} of {count} {rate} paths, {direction}")
+    } else {
+        format!("{count} x {rate}, {direction}")
+    }
+}
+
+fn name_of(resolved: &ResolvedArray, kind: ResourceKind) -> String {
     match kind {
         ResourceKind::Host => "the host that issues the load".to_owned(),
         ResourceKind::TargetCpu => "the target's software".to_owned(),
@@ -382,17 +428,7 @@ fn name_of(resolved: &ResolvedArray, kind: ResourceKind, servers: f64) -> String
         ResourceKind::Log => "the log device".to_owned(),
         ResourceKind::SerialWrites => "the target's single queue of random writes".to_owned(),
         ResourceKind::Members => resolved.members_name(),
-        ResourceKind::LinkRead | ResourceKind::LinkWrite => {
-            let count = array.paths.count.value;
-            let direction = if kind == ResourceKind::LinkRead { "read" } else { "write" };
-            if count <= 1.0 {
-                format!("one {rate} link, {direction} direction")
-            } else if servers < 1.0 + 0.5 * (count - 1.0) {
-                format!("{servers:.2} of {count} {rate} paths, {direction} direction")
-            } else {
-                format!("{count} x {rate}, {direction} direction")
-            }
-        }
+        ResourceKind::LinkRead | ResourceKind::LinkWrite => "the link".to_owned(),
         ResourceKind::Latency => "latency".to_owned(),
         ResourceKind::Workers => "the target's workers".to_owned(),
         ResourceKind::LoadModel => REQUESTED_RATE.to_owned(),

@@ -220,8 +220,10 @@ pub struct IoCost {
     pub host_ns: f64,
     /// Target CPU.
     pub cpu_ns: f64,
-    /// One path's wire, in the direction of the data.
+    /// One path's wire.
     pub wire_ns: f64,
+    /// Direction of the wire: that of the data, or the same for all where a link carries one at a time.
+    pub direction: Kind,
     /// Time that no resource is busy: host, round trips, R2T.
     pub delay_ns: f64,
     /// What the one that answers takes beside all that: the command to a drive that streams, a write in a cache.
@@ -406,6 +408,7 @@ impl ResolvedArray {
             host_ns: self.thread_ns(kind, if streams { bytes } else { 0.0 }),
             cpu_ns: self.software_ns(kind, bytes),
             wire_ns,
+            direction: if array.link.rate.is_half_duplex() { Kind::Read } else { kind },
             delay_ns: round_trip * (1.0 + r2t),
             start_ns: 0.0,
             serial_ns: self.serial_ns(kind, random),

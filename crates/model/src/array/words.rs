@@ -406,6 +406,13 @@ impl LinkRate {
         matches!(self, Self::Ethernet(_) | Self::Ranged { .. })
     }
 
+    /// Whether it carries data in one direction at a time: while a SATA port receives a frame, its other pair of wires
+    /// carries the answers to it (the back channel: `R_IP`, `HOLD`), and USB 2.0 has a single pair.
+    #[must_use]
+    pub fn is_half_duplex(self) -> bool {
+        matches!(self, Self::Sata(_) | Self::Usb(..1.0))
+    }
+
     /// Whether hosts and storage systems are joined by it, and not a system and its drives.
     #[must_use]
     pub(crate) fn is_network(self) -> bool {

@@ -66,6 +66,8 @@ struct Cost {
     host_ns: u64,
     cpu_ns: u64,
     wire_ns: u64,
+    /// Which direction of the wire: 0 = towards the host.
+    direction: usize,
     overlap_ns: u64,
     delay_ns: u64,
     serial_ns: u64,
@@ -154,7 +156,7 @@ pub(crate) struct Core {
     front_free_ns: [u64; 2],
     serial_free_ns: u64,
     stream_free_ns: u64,
-    /// Per path: when each direction is free, \[read, write\].
+    /// Per path: when each direction is free, \[read, write\]; of a link that carries one at a time, the first.
     wire_free_ns: Vec<[u64; 2]>,
     turn_left: u64,
     path: u32,
@@ -247,6 +249,7 @@ impl Core {
             host_ns: whole(io_cost.host_ns),
             cpu_ns: whole(io_cost.cpu_ns),
             wire_ns: whole(io_cost.wire_ns),
+            direction: usize::from(io_cost.direction == Kind::Write),
             overlap_ns: if io_cost.buffered { 0 } else { whole(io_cost.overlap_ns) },
             delay_ns: whole(io_cost.delay_ns + (1.0 - io_cost.hit) * io_cost.start_ns),
             serial_ns: whole(io_cost.serial_ns),
@@ -378,14 +381,14 @@ impl Core {
     /// Puts an I/O on its path; writes take their data along.
     fn send(&mut self, slot: u32) {
         self.in_array += 1;
-        let &Cost { kind, host_ns, delay_ns, wire_ns, ios_per_turn, .. } = self.cost(slot);
+        let &Cost { kind, host_ns, delay_ns, wire_ns, direction, ios_per_turn, .. } = self.cost(slot);
         let path = self.choose_path(ios_per_turn);
         self.slots[slot as usize].path = path;
         let issued = if host_ns == 0 { self.now_ns } else { self.host_free_ns.max(self.now_ns) + host_ns };
         self.host_free_ns = issued;
         let mut arrives = issued + delay_ns;
         if kind == Kind::Write && wire_ns > 0 {
-            let free = &mut self.wire_free_ns[path as usize][1];
+            let free = &mut self.wire_free_ns[path as usize][direction];
             *free = (*free).max(issued) + wire_ns;
             arrives = *free + delay_ns;
         }
@@ -659,11 +662,11 @@ impl Core {
             Some(next) => self.work(next),
             None => self.workers_free = self.workers_free.saturating_add(1),
         }
-        let &Cost { kind, wire_ns, overlap_ns, .. } = self.cost(slot);
+        let &Cost { kind, wire_ns, direction, overlap_ns, .. } = self.cost(slot);
         if kind == Kind::Write || wire_ns == 0 {
             return self.complete(slot);
         }
-        let free = &mut self.wire_free_ns[self.slots[slot as usize].path as usize][0];
+        let free = &mut self.wire_free_ns[self.slots[slot as usize].path as usize][direction];
         *free = (*free).max(self.now_ns.saturating_sub(overlap_ns)) + wire_ns;
         let done = (*free).max(self.now_ns);
         self.at(done, COMPLETE, slot);

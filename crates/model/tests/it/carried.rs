@@ -1,6 +1,7 @@
 //! What hardware cannot carry: rates that nobody here had tried.
 
-use assay_model::array::{Array, set};
+use assay_model::array::{Array, LinkRate, set};
+use assay_model::demand::ResourceKind;
 use assay_model::predict::{Engines, Prediction, predict};
 use assay_model::resolved::Tables;
 use assay_model::workload::Workload;
@@ -38,4 +39,48 @@ fn raidz_and_draid_write_their_records_whether_or_not_the_file_names_zfs() {
             assert!((ratio / factor - 1.0).abs() < 0.02, "{level} {record}: {ratio}");
         }
     }
+}
+
+#[test]
+fn sata_and_usb_2_carry_one_direction_at_a_time() {
+    let halves =
+        |names: &[&str]| names.iter().map(|n| LinkRate::named(n).unwrap().is_half_duplex()).collect();
+    let half: Vec<bool> = halves(&["SATA1", "SATA2", "SATA3", "USB2"]);
+    assert_eq!(half, [true; 4]);
+    let full: Vec<bool> =
+        halves(&["USB3", "USB40G", "SAS12", "SAS6x4", "PCIe3x4", "10GbE", "8GFC", "IB-EDR", "none"]);
+    assert_eq!(full, [false; 9]);
+}
+
+/// Half of reads and half of writes were carried at once: 530 MB/s over SATA2, which carries 297, and 76 over USB 2,
+/// which carries 38.
+#[test]
+fn reads_and_writes_share_a_link_that_carries_one_direction_at_a_time() {
+    let mixed = |link: &str, read_pct: f64| {
+        let drive = changed("ssd-sata", &format!("link={link} device.link=none"));
+        let load = load(128 * KIB, read_pct, 100.0, 32);
+        let engines = Engines::Simulated { seeds: 1, max_ios: 20_000 };
+        let p = predict(&drive, &load, engines, &mut Tables::default());
+        let mb_s = |iops: f64| iops * load.mean_size() / 1e6;
+        let simulated = mb_s(p.simulated.as_ref().expect("simulated").iops.value);
+        (mb_s(p.closed.iops), simulated, mb_s(p.iops.hi), p)
+    };
+    for (link, carries) in [("SATA2", 297.0), ("SATA1", 148.5), ("USB2", 38.0)] {
+        let [reads, half, writes] = [100.0, 50.0, 0.0].map(|read_pct| mixed(link, read_pct));
+        for (closed, simulated, hi, p) in [&reads, &half, &writes] {
+            assert!(*closed <= carries && *closed > 0.88 * carries, "{link}: {closed} {p:?}");
+            assert!((simulated / closed - 1.0).abs() < 0.05, "{link}: {simulated} {closed}");
+            assert!(*hi <= carries * 1.03, "{link}: {hi}");
+        }
+        let names = [&reads, &half, &writes].map(|(.., p)| p.limit_name());
+        let says = ["read direction", "both directions", "write direction"]
+            .map(|way| format!("one {link} link, {way}"));
+        assert_eq!(names, says);
+        assert_eq!(
+            [&reads, &writes].map(|(.., p)| p.limit),
+            [ResourceKind::LinkRead, ResourceKind::LinkWrite]
+        );
+    }
+    let (closed, ..) = mixed("SAS3", 50.0);
+    assert!(closed > 450.0, "a SAS lane carries both at once: {closed}");
 }
