@@ -11,7 +11,7 @@
 //! FC-FS (frame of 2148 bytes with 2112 of payload at most; 2048 are used per frame here).
 
 use crate::array::{Link, LinkRate, PathPolicy, Paths, Protocol, ProtocolKind};
-use crate::quantity::Corner;
+use crate::quantity::{Corner, at_corner};
 
 /// Preamble 8, header 14, FCS 4, inter-frame gap 12: bytes around an IP packet.
 pub const ETHERNET_OVERHEAD: f64 = 38.0;
@@ -36,6 +36,14 @@ const SLOT_LEFT: f64 = 0.5;
 /// Five frame information structures of a queued command (register, set-up, data, status twice) and the handshakes
 /// between them, as bytes of the link's time. 4 KiB commands fill a 3 Gbit/s port at 52,000 I/Os per second.
 const SATA_TURNS: f64 = 1600.0;
+/// A command of USB 2.0 storage beside its data, us: slow, nominal and fast. Bulk-only transport moves the command, the
+/// data and the status one after the other, and a host sees the end of each at the next microframe of 125 us: at best
+/// all three in one, at worst each a microframe later.
+const USB2_COMMAND_US: [f64; 3] = [750.0, 375.0, 125.0];
+/// Largest command of it, bytes: 240 sectors, unless somebody sets `max_sectors`. Of such commands bridges reach
+/// [`USB2_MB_S`].
+const USB2_COMMAND: f64 = 122_880.0;
+const USB2_MB_S: f64 = 38.0;
 /// What goes before the data of an SMB2 or SMB3 WRITE: transport header 4, SMB2 header 64, WRITE request 48
 /// (MS-SMB2 2.2.21). A READ response has 16 in place of the 48.
 const SMB_HEADER: f64 = 116.0;
@@ -119,6 +127,7 @@ pub fn ceiling_at(link: &Link, protocol: &Protocol, size_bytes: f64, corner: Cor
             Corner::Nominal => f64::midpoint(lo, hi),
             Corner::Fast => hi,
         }),
+        LinkRate::Usb(..1.0) => usb2_mb_s(size_bytes, corner),
         port => port_mb_s(port, size_bytes) * slot_left(link, corner),
     }
 }
@@ -149,6 +158,7 @@ pub(crate) fn port_mb_s(rate: LinkRate, size_bytes: f64) -> f64 {
         // 8b/10b; SSP frames carry 1024 bytes of about 1060.
         LinkRate::Sas { lane_gbit_s, lanes } => lane_gbit_s * 100.0 * f64::from(lanes) * (1024.0 / 1060.0),
         LinkRate::Pcie { generation, lanes } => pcie_lane_mb_s(generation) * f64::from(lanes),
+        LinkRate::Usb(..1.0) => usb2_mb_s(size_bytes, Corner::Nominal),
         LinkRate::Usb(gbit_s) => usb_mb_s(gbit_s),
         LinkRate::InfiniBand(gbit_s) => infiniband_mb_s(gbit_s),
     }
@@ -208,11 +218,17 @@ fn pcie_lane_mb_s(generation: u32) -> f64 {
     raw * 0.88
 }
 
-/// Payload of USB storage, MB/s: bulk-only transport at 480 Mbit/s, USB Attached SCSI above; what bridges reach, as
-/// `assay check` has it. 40 Gbit/s tunnels four lanes of PCIe 3.0, of which about 3,000 MB/s are left.
+/// Payload of USB 2.0 storage, MB/s, for transfers of `size_bytes`.
+fn usb2_mb_s(size_bytes: f64, corner: Corner) -> f64 {
+    let alone_us = at_corner(USB2_COMMAND_US, corner);
+    let byte_us = 1.0 / USB2_MB_S - alone_us / USB2_COMMAND;
+    size_bytes / ((size_bytes / USB2_COMMAND).ceil().max(1.0) * alone_us + size_bytes * byte_us)
+}
+
+/// Payload of USB storage above 2.0, MB/s: USB Attached SCSI; what bridges reach, as `assay check` has it. 40 Gbit/s
+/// tunnels four lanes of PCIe 3.0, of which about 3,000 MB/s are left.
 fn usb_mb_s(gbit_s: f64) -> f64 {
     match gbit_s {
-        ..1.0 => 38.0,
         ..6.0 => 400.0,
         ..12.0 => 1000.0,
         ..25.0 => 2000.0,

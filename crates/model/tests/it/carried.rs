@@ -5,7 +5,7 @@ use assay_model::demand::ResourceKind;
 use assay_model::predict::{Engines, Prediction, predict};
 use assay_model::resolved::Tables;
 use assay_model::workload::Workload;
-use assay_spec::units::{Bytes, GIB, KIB};
+use assay_spec::units::{Bytes, GIB, KIB, MIB};
 
 use crate::array;
 
@@ -83,4 +83,22 @@ fn reads_and_writes_share_a_link_that_carries_one_direction_at_a_time() {
     }
     let (closed, ..) = mixed("SAS3", 50.0);
     assert!(closed > 450.0, "a SAS lane carries both at once: {closed}");
+}
+
+/// A drive behind USB 2 was to read 4,622 and write 6,924 times 4 KiB per second at one outstanding: 1,138 and 1,236
+/// were measured on a Raspberry Pi, and 59 reads of 512 KiB.
+#[test]
+fn every_command_over_usb_2_waits_for_microframes() {
+    let drive = changed("ssd-sata", "link=USB2 device.link=none");
+    for (size, read_pct, measured) in
+        [(4 * KIB, 100.0, 1138.0), (4 * KIB, 0.0, 1236.0), (512 * KIB, 100.0, 59.0)]
+    {
+        let p = expected(&drive, &load(size, read_pct, 100.0, 1));
+        assert!(p.iops.lo < measured && measured < p.iops.hi, "{size} {read_pct}: {:?}", p.iops);
+    }
+    // No command is answered before three stages are over, and many bytes are carried as fast as ever.
+    let deep = expected(&drive, &load(4 * KIB, 100.0, 100.0, 32));
+    assert!(deep.iops.hi < 4600.0, "{:?}", deep.iops);
+    let large = expected(&drive, &load(16 * MIB, 100.0, 0.0, 4));
+    assert!((large.mib_s.value * 1.048_576 / 38.0 - 1.0).abs() < 0.01, "{:?}", large.mib_s);
 }
