@@ -100,8 +100,8 @@ fn outages(moments: &[PathMoment], window_s: f64) -> Vec<Episode> {
     found.into_iter().map(|(episode, _)| episode).collect()
 }
 
-/// Returns the member of which no path was up for longest, of those that `is_asked`, and for how long, s: from the first
-/// worker that lost the last path to the first that had one again.
+/// Returns the member of which no path was up for longest, of those that `is_asked`, and for how long, s: from the
+/// first worker that lost the last path to the first that had one again.
 pub(crate) fn longest_without_path(
     step: &StepSummary,
     is_asked: impl Fn(&str) -> bool,

@@ -1,5 +1,5 @@
-//! Repetitions of a plan together: the level of each figure, as comparisons and trends have it, and how far a repetition
-//! may be from it.
+//! Repetitions of a plan together: the level of each figure, as comparisons and trends have it, and how far a
+//! repetition may be from it.
 //!
 //! The seconds of a run show how well its own mean is known. How far the next run would be from it shows only in
 //! repetitions, so each repetition gets the wider of both intervals.

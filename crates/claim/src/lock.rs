@@ -24,8 +24,8 @@ pub enum Lock {
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
-/// A byte behind the end of any file. A server of SMB refuses I/O on bytes that another descriptor has locked, even one of
-/// the same run: a lock of the whole file, which flock is there, refused the run its own writes.
+/// A byte behind the end of any file. A server of SMB refuses I/O on bytes that another descriptor has locked, even one
+/// of the same run: a lock of the whole file, which flock is there, refused the run its own writes.
 const BEYOND: i64 = i64::MAX - 1;
 
 /// Takes an advisory lock; returns `false` if another Assay holds the file. It lasts until `file` is closed.

@@ -139,8 +139,8 @@ pub enum FleetError {
     NameTaken(String),
     /// The server does not let the key of an agent do what an agent does.
     #[error(
-        "the NATS server does not allow what agent {name} has to do ({why}): give --nkey the key that was made for this \
-         name; if it is that one, run assay hosts once with the coordinator's key, which makes the list of hosts"
+        "the NATS server does not allow what agent {name} has to do ({why}): give --nkey the key that was made for \
+         this name; if it is that one, run assay hosts once with the coordinator's key, which makes the list of hosts"
     )]
     Forbidden {
         /// Name of the agent.

@@ -56,10 +56,11 @@ pub(crate) enum OwnTable {
     Unreliable,
 }
 
-/// A sentence without those that follow it, and without its figures.
+/// A sentence without those that follow it, and without its figures and its second suspect.
 fn in_a_line(says: &str) -> String {
     let first = first_sentence(says);
-    first.split_once(" (").map_or_else(|| first.to_owned(), |(before, _)| format!("{before}."))
+    let end = [" (", "; second suspect"].iter().filter_map(|from| first.find(from)).min();
+    end.map_or_else(|| first.to_owned(), |end| format!("{}.", &first[..end]))
 }
 
 impl Answer {

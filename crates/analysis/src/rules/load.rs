@@ -279,23 +279,32 @@ fn own_pace(case: StepCase<'_>) -> impl Iterator<Item = (&Job, &JobSummary)> {
     case.jobs().filter(|(plan, _)| plan.flow == 0)
 }
 
-/// The rate of the plan was missed: by the target, or by a queue depth of the plan that was too small for the rate.
-pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
-    if !case.step.complete {
-        return None;
-    }
+/// A job that did less than its plan has due.
+struct Missed<'c> {
+    plan: &'c Job,
+    job: &'c JobSummary,
+    due: u64,
+    /// What was done of it, failed I/Os too.
+    share: f64,
+}
+
+/// Returns the job that missed most of its rate.
+fn missed(case: StepCase<'_>) -> Option<Missed<'_>> {
     let shares = own_pace(case).filter_map(|(plan, job)| {
         let due = job.due.filter(|due| *due > 0)?;
         // What failed was issued in time: that it failed is another finding.
         let done = job.total.ops + job.total.errors;
         // One of each worker may be due as the window ends.
         let is_missed = due.saturating_sub(done) > u64::from(plan.workers);
-        is_missed.then_some((done as f64 / due as f64, due, plan, job))
+        is_missed.then_some(Missed { plan, job, due, share: done as f64 / due as f64 })
     });
-    let (share, due, plan, job) = shares.min_by(|a, b| a.0.total_cmp(&b.0))?;
-    if share >= ACHIEVED_MIN {
-        return None;
-    }
+    let most = shares.min_by(|a, b| a.share.total_cmp(&b.share));
+    most.filter(|missed| case.step.complete && missed.share < ACHIEVED_MIN)
+}
+
+/// The rate of the plan was missed: by the target, or by a queue depth of the plan that was too small for the rate.
+pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
+    let Missed { plan, job, due, share } = missed(case)?;
     let done = format!(
         "{:.1} % of the {due} I/Os that were due in the window were completed ({:.0} per second)",
         job.total.ops as f64 / due as f64 * 100.0,
@@ -303,6 +312,9 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
     );
     let mut evidence =
         vec![Evidence::new("due", due as f64, "I/Os"), Evidence::new("done", job.total.ops as f64, "I/Os")];
+    let fired = |says, evidence, next| {
+        Some(Fired { severity: Severity::Warning, says, evidence, next, weight: 1.0 - share })
+    };
     if let Some((member, down_s)) = without_path(case, plan, 1.0 - share) {
         evidence.push(Evidence::new("no path up", down_s, "s"));
         let says = format!(
@@ -311,11 +323,23 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
             case.step.seconds
         );
         let next = "Find what took the paths down (assay journal names the times), then run again.";
-        return Some(Fired { severity: Severity::Warning, says, evidence, next, weight: 1.0 - share });
+        return fired(says, evidence, next);
     }
     let full = job.full.filter(|full| *full >= FULL_MIN);
     evidence.extend(full.map(|full| Evidence::new("depth limit full", full * 100.0, "%")));
-    let (says, next) = match full {
+    let (says, next) = blamed(case, plan, job, full, &done);
+    fired(says, evidence, next)
+}
+
+/// Says whose fault a missed rate is, and what to do. `full`: the share of the window in which the depth was used up.
+fn blamed(
+    case: StepCase<'_>,
+    plan: &Job,
+    job: &JobSummary,
+    full: Option<f64>,
+    done: &str,
+) -> (String, &'static str) {
+    match full {
         None if let Some(words) = throttled_words(plan, job)
             && !(is_barely_used(job) && own_fault(case).is_some()) =>
         {
@@ -358,8 +382,7 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
             SWEEP_LOWER,
         ),
         None => (format!("{done}: the target does not sustain this rate."), SWEEP_LOWER),
-    };
-    Some(Fired { severity: Severity::Warning, says, evidence, next, weight: 1.0 - share })
+    }
 }
 
 /// Returns the target of a job that had no path for a share of the window that explains most of the share of I/Os that

@@ -67,7 +67,8 @@ pub(super) fn server_memory(run: Run<'_>) -> Option<Fired> {
     })
 }
 
-/// Returns the bytes of the targets that are `asked` for. Hosts that use one LUN, or one file of a server, cover it once.
+/// Returns the bytes of the targets that are `asked` for. Hosts that use one LUN, or one file of a server, cover it
+/// once.
 fn span_of(run: Run<'_>, asked: impl Fn(&MemberFacts) -> bool) -> u64 {
     let (mut shared, mut own) = (BTreeMap::new(), 0);
     for target in run.header.targets.iter().filter(|target| asked(&target.member)) {

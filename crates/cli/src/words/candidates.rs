@@ -98,7 +98,8 @@ fn candidates(kind: Kind, typed: &OsStr) -> Vec<CompletionCandidate> {
         }
         Kind::Set => SET_KEYS.iter().map(|key| format!("{key}=")).collect(),
         Kind::Test => {
-            let is_bash = std::env::var_os("COMPLETE").is_some_and(|shell| shell == "bash");
+            // Only Bash says what kind of completion it wants.
+            let is_bash = std::env::var_os("_CLAP_COMPLETE_COMP_TYPE").is_some();
             let tests = tests_of(std::env::args());
             if is_bash { tests.iter().map(|test| escaped(test)).collect() } else { tests }
         }

@@ -56,8 +56,8 @@ const OPTIONS: [&str; 9] =
 /// Folders whose entries are places to mount something at.
 const MOUNTS: [&str; 3] = ["/mnt", "/media", "/net"];
 
-/// A word that is no name of a target would become a file of that name, of gigabytes; so would the place of a share that
-/// is not mounted, on the disk of this machine.
+/// A word that is no name of a target would become a file of that name, of gigabytes; so would the place of a share
+/// that is not mounted, on the disk of this machine.
 fn refuse_slips(targets: &[String]) -> anyhow::Result<()> {
     let is_absent = |target: &&String| !Path::new(target.as_str()).exists();
     for target in targets.iter().filter(is_absent) {
@@ -73,8 +73,8 @@ fn refuse_slips(targets: &[String]) -> anyhow::Result<()> {
             path.parent().is_some_and(|folder| MOUNTS.iter().any(|mount| folder == Path::new(mount)));
         if is_path && is_place && path.extension().is_none() {
             bail!(
-                "{target} does not exist: is what belongs there mounted? A new file on the disk of this machine would be \
-                 {target}.dat"
+                "{target} does not exist: is what belongs there mounted? A new file on the disk of this machine would \
+                 be {target}.dat"
             );
         }
         if is_path && target.contains(['*', '?']) {

@@ -117,8 +117,8 @@ impl Bus {
         self.client.connection_state() == async_nats::connection::State::Connected
     }
 
-    /// Does something that an agent has to be allowed to do. The server says beside the requests what it does not allow,
-    /// and answers nothing: that would be waited for.
+    /// Does something that an agent has to be allowed to do. The server says beside the requests what it does not
+    /// allow, and answers nothing: that would be waited for.
     pub(crate) async fn allowed<T>(
         &self,
         name: &str,
@@ -183,8 +183,8 @@ impl Bus {
     }
 
     /// Tells who answers for a run that another coordinator has claimed it.
-    pub(crate) async fn tell_followers(&self, run: &str, told: &impl Serialize) {
-        let _ = self.client.publish(follower_of(run), json(told).into()).await;
+    pub(crate) async fn tell_followers(&self, run: &str, notice: &impl Serialize) {
+        let _ = self.client.publish(follower_of(run), json(notice).into()).await;
     }
 
     /// Returns the number of the last note of a coordinator in the stream of a run.
@@ -431,7 +431,7 @@ mod tests {
 
     /// "error creating store for stream" said nothing of the disk that was missing.
     #[test]
-    fn a_server_without_a_place_for_a_stream_is_told_what_to_look_at() {
+    fn a_server_without_a_place_for_a_stream_is_shown_what_to_look_at() {
         let kind = |code: u64| {
             let error =
                 serde_json::json!({ "code": 500, "err_code": code, "description": "error creating store" });

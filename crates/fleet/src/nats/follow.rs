@@ -3,8 +3,8 @@
 //! Two that follow one run would count the same, and still be in each other's way: who comes to the end first removes
 //! the stream. So whoever attaches asks whether the coordinator of the run is there, and *claims* the run by a note
 //! that the server takes only if no other coordinator has noted anything meanwhile. A coordinator that did not answer
-//! because it was frozen or cut off reads that note when it is back, and leaves the run to the other one. It is told
-//! besides: who has followed the run to its end by then has removed the stream with the note.
+//! because it was frozen or cut off reads that note when it is back, and leaves the run to the other one. It gets a
+//! message besides: who has followed the run to its end by then has removed the stream with the note.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,12 +27,12 @@ pub(crate) struct Claim {
     later: Later,
 }
 
-/// What the last one to claim a run has told of it.
-type Later = Arc<Mutex<Option<Told>>>;
+/// What the last one to claim a run said of it.
+type Later = Arc<Mutex<Option<Notice>>>;
 
 /// What whoever claims a run tells the coordinator that did not answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Told {
+pub(crate) struct Notice {
     by: String,
     sequence: u64,
 }
@@ -73,14 +73,14 @@ impl Claim {
                 ));
             }
         };
-        bus.tell_followers(run, &Told { by: this_process(), sequence }).await;
+        bus.tell_followers(run, &Notice { by: this_process(), sequence }).await;
         Ok(Self { sequence, unnoted, later })
     }
 
-    /// Returns who has told that it claimed the run later.
+    /// Returns who has said that it claimed the run later.
     pub(crate) fn later(&self) -> Option<String> {
-        let told = self.later.lock().unwrap_or_else(PoisonError::into_inner);
-        told.as_ref().filter(|told| told.sequence > self.sequence).map(|told| told.by.clone())
+        let claimed = self.later.lock().unwrap_or_else(PoisonError::into_inner);
+        claimed.as_ref().filter(|claimed| claimed.sequence > self.sequence).map(|claimed| claimed.by.clone())
     }
 
     /// Returns the warning about a run that is followed without a note of it.
@@ -102,9 +102,9 @@ impl Claim {
 /// Answers who asks, and keeps what the last one to claim the run tells.
 async fn hold(bus: Bus, mut asked: Subscriber, later: Later) {
     while let Some(message) = asked.next().await {
-        match (message.reply, parsed::<Told>(&message.payload)) {
+        match (message.reply, parsed::<Notice>(&message.payload)) {
             (Some(reply), _) => bus.reply(reply, &this_process()).await,
-            (None, Some(told)) => *later.lock().unwrap_or_else(PoisonError::into_inner) = Some(told),
+            (None, Some(claimed)) => *later.lock().unwrap_or_else(PoisonError::into_inner) = Some(claimed),
             (None, None) => {}
         }
     }
