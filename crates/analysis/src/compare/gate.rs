@@ -137,7 +137,7 @@ fn breaks(gate: &Gate, first: &Cell, cell: &Cell, against: &Against) -> Option<(
         None | Some(Change::Unknown) if !is_plain => {
             undecided(format!("{words}; repeat each side three times (--repeat 3) to decide"))
         }
-        // A script is given no more than the table says.
+        // A script is as sure as the table, and no surer.
         Some(Change::PerhapsFaster | Change::PerhapsSlower) if !is_plain => {
             undecided(format!("{words}; more repetitions of each side (--repeat) decide"))
         }
