@@ -10,7 +10,7 @@ NEEDS = git losetup mount umount unshare wipefs mkswap swapon partx addpart sfdi
 # Gets a line for each test that is skipped.
 SKIPPED = $(CURDIR)/target/skipped
 # Most tests wait: for a window of measuring, a server, a link. So there are more at a time than CPUs.
-TEST_THREADS ?= 6
+TEST_THREADS ?= 8
 # What `make lab` is asked to do: up, down, status, "mtu 2 1500", "cut 3", …
 DO ?= up
 
