@@ -123,7 +123,7 @@ pub(crate) struct Flights {
     free: VecDeque<u32>,
     /// `None` if members are never reopened: then nothing is counted for it.
     connections: Option<Connections>,
-    /// Free slots whose member is closing.
+    /// Free slots whose member is closing, or has had its bytes.
     parked: VecDeque<u32>,
     next_member: u32,
     /// Bytes that each member still gets; empty where a load ends by other limits alone.
@@ -182,11 +182,11 @@ impl Flights {
         !self.free.is_empty()
     }
 
-    /// Takes a free slot of an open member; returns its tag and the member whose turn it is. The turn is over once a
-    /// request has begun: whoever returns the slot instead returns the turn, too.
+    /// Takes a free slot of an open member that still gets bytes; returns its tag and the member whose turn it is. The
+    /// turn is over once a request has begun: whoever returns the slot instead returns the turn, too.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<(u32, u32)> {
-        if self.connections.is_some() {
+        if self.connections.is_some() || !self.left_bytes.is_empty() {
             return self.take_of_open_member();
         }
         let tag = self.free.pop_front()?;
@@ -202,17 +202,15 @@ impl Flights {
             Binding::PerMember => loop {
                 let tag = self.free.pop_front()?;
                 let member = tag % self.members;
-                if !self.is_closing(member) {
+                if !self.is_closing(member) && self.is_served(member) {
                     return Some((tag, member));
                 }
                 self.parked.push_back(tag);
             },
             Binding::Shared => {
                 let mut member = self.next_member;
-                let has_bytes =
-                    |member: u32| self.left_bytes.get(member as usize).is_none_or(|left| *left > 0);
                 for _ in 0..self.members {
-                    if !self.is_closing(member) && has_bytes(member) {
+                    if !self.is_closing(member) && self.is_served(member) {
                         return Some((self.free.pop_front()?, member));
                     }
                     member = self.following(member);
@@ -231,17 +229,10 @@ impl Flights {
     /// Gives each member so many bytes from now on: one that had them loses its turns to the others.
     pub(crate) fn limit(&mut self, bytes: &[u64]) {
         self.left_bytes = bytes.to_vec();
-        self.pass_turn();
     }
 
-    /// Moves the turn on to a member that still gets bytes, if there is one.
-    fn pass_turn(&mut self) {
-        for _ in 1..self.left_bytes.len() {
-            if self.left_bytes[self.next_member as usize] > 0 {
-                break;
-            }
-            self.next_member = self.following(self.next_member);
-        }
+    fn is_served(&self, member: u32) -> bool {
+        self.left_bytes.get(member as usize).is_none_or(|left| *left > 0)
     }
 
     fn is_closing(&self, member: u32) -> bool {
@@ -270,7 +261,6 @@ impl Flights {
         if !self.left_bytes.is_empty() && flight.role != Role::Flush {
             let left = &mut self.left_bytes[flight.member as usize];
             *left = left.saturating_sub(u64::from(flight.size_bytes));
-            self.pass_turn();
         }
         self.in_flight += 1;
         self.counting_off_in_flight += u32::from(flight.counting == Counting::Off);

@@ -94,7 +94,7 @@ fn targets_with_equal_shares_have_no_rows_in_brief() {
 #[test]
 fn each_of_unequal_targets_is_gone_through_as_often_as_the_plan_says() {
     let story = Story::new();
-    for (semantics, workers) in [("assay", 1), ("assay", 3), ("fio", 1)] {
+    for (semantics, workers) in [("assay", 1), ("assay", 3), ("fio", 1), ("iometer", 1)] {
         let plan = format!(
             "semantics = \"{semantics}\"\n[[test]]\nname = \"t\"\npasses = 2\noutstanding = 4\nworkers = {workers}\n\
              access = [{{ size = \"64KiB\", random = 0 }}]\n"
