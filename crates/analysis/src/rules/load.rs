@@ -322,7 +322,7 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
              is not known.",
             case.step.seconds
         );
-        let next = "Find what took the paths down (assay journal names the times), then run again.";
+        let next = "Find what took the paths down (the report marks the times), then run again.";
         return fired(says, evidence, next);
     }
     let full = job.full.filter(|full| *full >= FULL_MIN);
