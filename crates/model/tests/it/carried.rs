@@ -1,27 +1,13 @@
 //! What hardware cannot carry: rates that nobody here had tried.
 
-use assay_model::array::{Array, LinkRate, set};
+use assay_model::array::LinkRate;
 use assay_model::demand::ResourceKind;
-use assay_model::predict::{Engines, Prediction, predict};
+use assay_model::predict::{Engines, predict};
 use assay_model::resolved::Tables;
 use assay_model::workload::Workload;
 use assay_spec::units::{Bytes, GIB, KIB, MIB};
 
-use crate::array;
-
-fn changed(base: &str, changes: &str) -> Array {
-    let mut a = array(base);
-    set(&mut a, changes).unwrap_or_else(|e| panic!("{base} {changes}: {e}"));
-    a
-}
-
-fn expected(a: &Array, load: &Workload) -> Prediction {
-    predict(a, load, Engines::Closed, &mut Tables::default())
-}
-
-fn load(size: u64, read_pct: f64, random_pct: f64, outstanding: u32) -> Workload {
-    Workload::simple("row", size, read_pct, random_pct, outstanding)
-}
+use crate::{changed, expected, load};
 
 /// Six disks as raidz1 were to take 255,000 random writes of 4 KiB per second where the file did not name ZFS: its
 /// records were streamed as if each I/O were one.

@@ -1,29 +1,13 @@
 //! What rows that nobody here had seen refuted, each with what was measured.
 
-use assay_model::array::{Array, set};
+use assay_model::array::Array;
 use assay_model::catalogue::Class;
 use assay_model::catalogue::cloud::{self, Order};
 use assay_model::demand::ResourceKind;
-use assay_model::predict::{Engines, Prediction, predict};
-use assay_model::resolved::Tables;
 use assay_model::workload::Workload;
 use assay_spec::units::{Bytes, GIB, KIB, MIB, Nanos};
 
-use crate::array;
-
-fn changed(base: &str, changes: &str) -> Array {
-    let mut a = array(base);
-    set(&mut a, changes).unwrap_or_else(|e| panic!("{base} {changes}: {e}"));
-    a
-}
-
-fn expected(a: &Array, load: &Workload) -> Prediction {
-    predict(a, load, Engines::Closed, &mut Tables::default())
-}
-
-fn load(size: u64, read_pct: f64, random_pct: f64, outstanding: u32) -> Workload {
-    Workload::simple("row", size, read_pct, random_pct, outstanding)
-}
+use crate::{array, changed, expected, load};
 
 /// Predicted: 1,000,000,000 I/Os per second at one outstanding, and no upper end.
 #[test]

@@ -1,7 +1,7 @@
 //! What an array file and a load can say beyond disks and links: durable writes, tiers, logs, shingled disks, ports,
 //! several clients, software by its name. Each by its formula, and simulated.
 
-use assay_model::array::{Array, LinkRate, set};
+use assay_model::array::{Array, LinkRate};
 use assay_model::closed::closed_form;
 use assay_model::des::{SimOptions, simulate};
 use assay_model::predict::{Engines, predict};
@@ -10,13 +10,7 @@ use assay_model::resolved::{ResolvedArray, Tables, issued};
 use assay_model::workload::{Arrivals, LoadModel, Skew, Workload};
 use assay_spec::units::{Bytes, GIB, Nanos};
 
-use crate::array;
-
-fn changed(base: &str, changes: &str) -> Array {
-    let mut a = array(base);
-    set(&mut a, changes).unwrap_or_else(|e| panic!("{base} {changes}: {e}"));
-    a
-}
+use crate::{array, changed};
 
 /// I/Os per second by the closed form and by the simulation, which agree within 10 %.
 fn rate(a: &Array, load: &Workload) -> f64 {
