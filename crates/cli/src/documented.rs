@@ -200,7 +200,6 @@ fn every_command_of_the_documents_is_one_that_the_program_takes() {
     let ours = commands.iter().filter(|command| command.line.contains("assay ")).count();
     assert!(ours >= 250, "only {ours} commands were found");
     let faults: Vec<String> = commands.iter().filter_map(fault).collect();
-    println!("{ours} commands of the program in {} documents and its help", documents.len());
     assert!(faults.is_empty(), "{} of {ours} are not taken:\n{}", faults.len(), faults.join("\n"));
 }
 
@@ -224,7 +223,6 @@ fn every_plan_of_the_documents_resolves() {
             }
         }
     }
-    println!("{plans} plans");
     assert!(plans >= 4, "only {plans} plans were found");
 }
 
