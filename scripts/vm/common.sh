@@ -15,6 +15,13 @@ run = "1s"
 verify = true
 access = [{ size = "4KiB", read = 50 }]
 END
+cat >/tmp/long.toml <<'END'
+[[test]]
+name = "t"
+run = "8s"
+verify = true
+access = [{ size = "4KiB", read = 50 }]
+END
 
 disk() { # serial: the SCSI or NVMe disk that has it
     for folder in /sys/block/*; do

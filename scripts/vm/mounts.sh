@@ -1,13 +1,6 @@
 # Files on mounts of the kernel, NFS 3 and 4.2 of its own server: what is measured, and what becomes of a run when the server
 # is restarted, is away, or no longer knows the file.
 mkdir -p /export /mnt/v3 /mnt/v42 /mnt/soft /mnt/softv42
-cat >/tmp/long.toml <<'END'
-[[test]]
-name = "t"
-run = "8s"
-verify = true
-access = [{ size = "4KiB", read = 50 }]
-END
 mke2fs -q "$B" 2>/dev/null || mkfs.ext2 "$B" >/dev/null
 mount -t ext4 "$B" /export
 serve_nfs /export

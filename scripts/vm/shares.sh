@@ -1,13 +1,6 @@
 # SMB of Samba and the kernel's client, block devices of a server, of memory and of a cache, and file systems that no
 # other list has; and trim on virtio.
 mkdir -p /mnt/smb /mnt/smb2 /mnt/fs
-cat >/tmp/long.toml <<'END'
-[[test]]
-name = "t"
-run = "8s"
-verify = true
-access = [{ size = "4KiB", read = 50 }]
-END
 cat >/tmp/trim.toml <<'END'
 [[test]]
 name = "t"
