@@ -394,6 +394,18 @@ impl Flights {
         if let Some(connections) = &mut self.connections {
             connections.members[member as usize] = Connection::default();
         }
+        self.unpark(member);
+    }
+
+    /// Gives the bytes of an I/O that does not count back to its member.
+    pub(crate) fn give_back(&mut self, flight: &Flight) {
+        let Some(left) = self.left_bytes.get_mut(flight.member as usize) else { return };
+        *left += u64::from(flight.size_bytes);
+        self.unpark(flight.member);
+    }
+
+    /// Frees the parked slots of `member`, in their order.
+    fn unpark(&mut self, member: u32) {
         for _ in 0..self.parked.len() {
             let Some(tag) = self.parked.pop_front() else { return };
             let is_of_member = tag % self.members == member;

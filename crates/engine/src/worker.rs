@@ -643,6 +643,7 @@ impl<'s, T: Target> Worker<'s, T> {
             // It was issued before recording started, so it is not among those that the plan requests.
             if flight.role != Role::Flush {
                 self.budget.give_back(flight.size_bytes);
+                self.flights.give_back(&flight);
             }
             return false;
         }

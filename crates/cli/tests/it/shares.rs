@@ -94,9 +94,17 @@ fn targets_with_equal_shares_have_no_rows_in_brief() {
 #[test]
 fn each_of_unequal_targets_is_gone_through_as_often_as_the_plan_says() {
     let story = Story::new();
-    for (semantics, workers) in [("assay", 1), ("assay", 3), ("fio", 1), ("iometer", 1)] {
+    let cases = [
+        ("assay", 1, "0s"),
+        ("assay", 3, "0s"),
+        ("fio", 1, "0s"),
+        ("iometer", 1, "0s"),
+        ("iometer", 1, "50ms"),
+    ];
+    for (semantics, workers, warmup) in cases {
         let plan = format!(
             "semantics = \"{semantics}\"\n[[test]]\nname = \"t\"\npasses = 2\noutstanding = 4\nworkers = {workers}\n\
+             warmup = \"{warmup}\"\n\
              access = [{{ size = \"64KiB\", random = 0 }}]\n"
         );
         let plan = story.write("passes.toml", plan);
@@ -104,7 +112,7 @@ fn each_of_unequal_targets_is_gone_through_as_often_as_the_plan_says() {
         let document = story.assay(&run).ends(DONE).json();
         let targets = document["tests"][0]["targets"].as_array().unwrap();
         let mib: Vec<u64> = targets.iter().map(|t| t["bytes"].as_u64().unwrap() >> 20).collect();
-        assert_eq!(mib, [24, 96, 6], "{semantics}, {workers} workers");
+        assert_eq!(mib, [24, 96, 6], "{semantics}, {workers} workers, {warmup}");
         assert!(!rules(&document).contains(&"uneven-targets"), "{:?}", rules(&document));
     }
 }
