@@ -59,25 +59,19 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     }
 }
 
-fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
+fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
-        Q::Rate(E::AfterIdle) => range(1.2, 25.0),
-        Q::PacedLatency => range(0.01, 0.8),
-        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
         Q::Rate(E::LargerIo) => range(0.121, 0.129),
         Q::Rate(E::SmallerIo) => range(1.2, 8.4),
-        _ => None,
+        _ => expects(quantity, s),
     }
 }
 
-fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
+fn expects_third(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
-        Q::Rate(E::AfterIdle) => range(1.2, 25.0),
-        Q::PacedLatency => range(0.01, 0.8),
-        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
         Q::Rate(E::LargerIo) => range(0.1, 0.9),
         Q::Rate(E::SmallerIo) => range(0.96, 1.1),
-        _ => None,
+        _ => expects(quantity, s),
     }
 }
 

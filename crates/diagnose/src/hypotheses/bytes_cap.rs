@@ -58,45 +58,28 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     }
 }
 
-fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
+fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         Q::Rate(E::SmallerIo) => range(1.2, 7.2),
-        Q::MedianToMean => range(0.85, 1.08),
-        Q::Rate(E::LargerIo) => range(0.121, 0.129),
-        Q::PacedLatency => range(0.008, 0.65),
-        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
-        Q::LinkShare => range(0.01, 0.6),
-        Q::Rate(E::OnePath) => range(0.7, 1.04),
-        Q::OfBytesLimit => AT_LIMIT,
-        _ => None,
+        _ => expects(quantity, s),
     }
 }
 
-fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
+fn expects_third(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         Q::Rate(E::SmallerIo) => range(1.2, 8.4),
         Q::MedianToMean => range(0.02, 0.8),
-        Q::Rate(E::LargerIo) => range(0.121, 0.129),
-        Q::PacedLatency => range(0.008, 0.65),
-        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
-        Q::LinkShare => range(0.01, 0.6),
-        Q::Rate(E::OnePath) => range(0.7, 1.04),
-        Q::OfBytesLimit => AT_LIMIT,
-        _ => None,
+        _ => expects(quantity, s),
     }
 }
 
-fn expects_fourth(quantity: Q, _: &Setting) -> Option<Range> {
+fn expects_fourth(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         // A limit of its own for each direction lets the other half pass.
         Q::Rate(E::Mixed) => range(1.2, 2.05),
-        Q::Rate(E::LargerIo) => range(0.121, 0.129),
-        Q::PacedLatency => range(0.008, 0.65),
-        Q::LinkShare => range(0.01, 0.6),
-        Q::Rate(E::OnePath) => range(0.7, 1.04),
         Q::Rate(E::ReadsOnly) => range(1.15, 100.0),
         Q::Rate(E::WritesOnly) => range(0.2, 1.04),
-        Q::OfBytesLimit => AT_LIMIT,
-        _ => None,
+        Q::Rate(E::SmallerIo) | Q::MedianToMean => None,
+        _ => expects(quantity, s),
     }
 }

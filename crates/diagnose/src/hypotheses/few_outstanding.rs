@@ -42,13 +42,6 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
 fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         Q::Rate(E::WholeSpan) => range(0.4, 1.05),
-        Q::Rate(E::MoreOutstanding) => range(2.4, 4.1),
-        Q::Rate(E::OneOutstanding) => range(0.85 / s.outstanding, 2.1 / s.outstanding),
-        Q::Rate(E::LargerIo) => range(0.3, 0.98),
-        Q::Rate(E::SmallerIo) => range(1.0, 1.5),
-        Q::PacedLatency => range(0.9, 1.08),
-        Q::RoundTripShare => range(0.001, 0.62),
-        Q::TesterBusy => range(0.005, 0.5),
         Q::Rate(E::ReadsOnly) => range(0.4, 4.0),
         Q::Rate(E::WritesOnly) => range(0.3, 2.0),
         Q::Rate(E::HotSpan) => range(1.0, 40.0),
@@ -56,8 +49,8 @@ fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::Sequential) => range(1.0, 60.0),
         Q::Rate(E::Random) => range(0.02, 1.05),
         Q::LatencyOne => range(100.0, 20000.0),
-        Q::PingWait => range(0.001, 0.3),
-        _ => None,
+        Q::Rate(E::Mixed) => None,
+        _ => expects(quantity, s),
     }
 }
 

@@ -59,49 +59,28 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     }
 }
 
-fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
+fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         Q::LowToMean => range(0.005, 0.9),
-        Q::Rate(E::LargerIo) => range(0.965, 1.035),
         Q::MedianToMean => range(0.02, 0.8),
-        Q::PacedLatency => range(0.008, 0.6),
-        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.96, 1.04),
-        Q::Rate(E::SmallerIo) => range(0.96, 1.04),
-        Q::LinkShare => range(0.002, 0.6),
-        Q::PingWait => range(0.001, 0.3),
-        Q::OfIopsLimit => AT_LIMIT,
-        _ => None,
+        _ => expects(quantity, s),
     }
 }
 
-fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
+fn expects_third(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
-        // Each waits for its token, as long as the others.
-        Q::LowToMean => range(0.5, 1.06),
         Q::Rate(E::LargerIo) => range(0.1, 0.9),
-        Q::MedianToMean => range(0.88, 1.08),
-        Q::PacedLatency => range(0.008, 0.6),
-        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.96, 1.04),
-        Q::Rate(E::SmallerIo) => range(0.96, 1.04),
-        Q::LinkShare => range(0.002, 0.6),
-        Q::PingWait => range(0.001, 0.3),
-        Q::OfIopsLimit => AT_LIMIT,
-        _ => None,
+        _ => expects(quantity, s),
     }
 }
 
-fn expects_fourth(quantity: Q, _: &Setting) -> Option<Range> {
+fn expects_fourth(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         // A limit of its own for each direction lets the other half pass.
         Q::Rate(E::Mixed) => range(1.2, 2.05),
-        Q::PacedLatency => range(0.008, 0.6),
-        Q::Rate(E::SmallerIo) => range(0.96, 1.04),
-        Q::LinkShare => range(0.002, 0.6),
         Q::Rate(E::ReadsOnly) => range(1.15, 100.0),
         Q::Rate(E::WritesOnly) => range(0.2, 1.04),
-        Q::Rate(E::LargerIo) => range(0.965, 1.035),
-        Q::PingWait => range(0.001, 0.3),
-        Q::OfIopsLimit => AT_LIMIT,
-        _ => None,
+        Q::LowToMean | Q::MedianToMean => None,
+        _ => expects(quantity, s),
     }
 }

@@ -47,46 +47,30 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     }
 }
 
-fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
+fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
-        // Reads beside such writes are faster.
-        Q::LowToMean => range(0.01, 1.06),
         Q::Rate(E::LargerIo) => range(0.85, 8.0),
         Q::Rate(E::ReadsOnly) => range(1.2, 6.0),
-        Q::Rate(E::WritesOnly) => range(0.65, 1.05),
-        Q::Rate(E::HotSpan) => range(0.95, 4.0),
-        Q::Rate(E::TenthSpan) => range(0.95, 1.5),
         Q::Rate(E::Sequential) => range(1.5, 650.0),
-        Q::Rate(E::MoreOutstanding) => range(0.98, 1.7),
         Q::Rate(E::OneOutstanding) => range(0.06, 0.9),
-        Q::LatencyOne => range(60.0, 60000.0),
         Q::Rate(E::Misaligned) => range(0.9, 1.06),
-        Q::MedianToMean => range(0.6, 1.04),
         Q::PacedLatency => range(0.1, 0.9),
-        Q::Rate(E::SmallerIo) => range(0.95, 1.15),
         Q::PartialBlocks => range(0.001, 0.01),
-        Q::PingWait => range(0.001, 0.3),
-        _ => None,
+        Q::Rate(E::Aligned) => None,
+        _ => expects(quantity, s),
     }
 }
 
-fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
+fn expects_third(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
-        // Reads beside such writes are faster.
-        Q::LowToMean => range(0.01, 1.06),
         Q::Rate(E::LargerIo) => range(0.85, 5.0),
         Q::Rate(E::ReadsOnly) => range(1.0, 6.0),
-        Q::Rate(E::WritesOnly) => range(0.65, 1.05),
         Q::Rate(E::Sequential) => range(1.4, 60.0),
         Q::Rate(E::OneOutstanding) => range(0.06, 0.4),
         Q::LatencyOne => range(60.0, 900.0),
         Q::Rate(E::Misaligned) => range(0.93, 1.06),
-        Q::PacedLatency => range(0.1, 0.9),
-        Q::MedianToMean => range(0.6, 1.04),
-        Q::Rate(E::SmallerIo) => range(0.95, 1.15),
-        Q::PartialBlocks => range(0.001, 0.01),
-        Q::PingWait => range(0.001, 0.3),
-        _ => None,
+        Q::Rate(E::HotSpan) | Q::Rate(E::TenthSpan) | Q::Rate(E::MoreOutstanding) => None,
+        _ => expects_otherwise(quantity, s),
     }
 }
 

@@ -47,24 +47,10 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
 
 fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
-        Q::Rate(E::WholeSpan) => range(0.55, 1.03),
-        Q::LatencyOne => range(2500.0, 20000.0),
-        Q::Rate(E::LargerIo) => range(0.42, 1.0),
-        Q::Rate(E::SmallerIo) => range(1.0, 1.12),
-        Q::Rate(E::HotSpan) => range(1.05, 60.0),
-        Q::Rate(E::TenthSpan) => range(1.0, 1.6),
-        Q::Rate(E::Sequential) => range(4.0, 300.0),
-        Q::MedianToMean => range(0.72, 1.05),
-        Q::PacedLatency => range((0.8 / s.outstanding).min(0.06), 0.9),
-        Q::Rate(E::Base) => range(0.92, 1.09),
-        Q::Rate(E::OneOutstanding) => range((0.5 / s.outstanding).max(0.04), 0.8),
-        Q::Rate(E::MoreOutstanding) => range(0.98, 1.9),
         Q::Rate(E::ReadsOnly) => range(1.05, accesses_most(s) * 1.3),
         Q::Rate(E::WritesOnly) => range(0.15, 1.0),
         Q::Rate(E::Misaligned) => range(0.6, 1.05),
-        Q::PingWait => range(0.001, 0.3),
-        Q::LowToMean if !s.writes() => range(0.12, 0.95),
-        _ => None,
+        _ => expects(quantity, s),
     }
 }
 

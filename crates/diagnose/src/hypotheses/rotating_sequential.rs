@@ -35,14 +35,10 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     }
 }
 
-fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
+fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         // Several streams are spread over the span; the inner tracks have half of the rate of the outer ones.
         Q::Rate(E::WholeSpan) => range(0.5, 1.05),
-        Q::Rate(E::Random) => range(0.003, 0.36),
-        Q::LatencyOne => range(150.0, 3000.0),
-        Q::PacedLatency => range(0.03, 1.0),
-        Q::Rate(E::OneOutstanding) => range(0.09, 1.05),
         // A larger I/O comes nearer to the transfer rate of the medium.
         Q::Rate(E::LargerIo) => range(0.03, 0.165),
         Q::Rate(E::SmallerIo) => range(1.5, 16.0),
@@ -50,8 +46,7 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::TenthSpan) => range(0.97, 1.4),
         Q::Rate(E::MoreOutstanding) => range(0.97, 1.4),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.6, 1.7),
-        Q::PingWait => range(0.001, 0.3),
-        _ => None,
+        _ => expects(quantity, s),
     }
 }
 

@@ -40,23 +40,11 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     }
 }
 
-fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
+fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
-        // Up to a third of an I/O's time goes with its bytes, and eight times that at eight times the size.
-        Q::Rate(E::LargerIo) => range(0.3, 0.97),
-        // The same work for each, one after another.
-        Q::LowToMean => range(0.6, 1.06),
-        Q::PacedToOne => range(0.9, 2.0),
-        Q::Rate(E::OneOutstanding) => range(0.08, 0.75),
-        Q::Rate(E::SmallerIo) => range(1.0, 1.25),
-        Q::PacedLatency => range(0.04, 0.9),
-        Q::LatencyOne => range(25.0, 1500.0),
-        Q::LinkShare => range(0.003, 0.4),
-        Q::MedianToMean => range(0.88, 1.07),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.7, 1.5),
         Q::Rate(E::MoreConnections) => range(0.95, 1.8),
-        Q::PingWait => range(0.05, 1.1),
-        _ => None,
+        _ => expects(quantity, s),
     }
 }
 

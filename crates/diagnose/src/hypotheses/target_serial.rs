@@ -73,10 +73,6 @@ fn expects_constant(quantity: Q, s: &Setting) -> Option<Range> {
 fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         Q::Rate(E::WholeSpan) => range(0.55, 1.03),
-        Q::Rate(E::OneOutstanding) => range(0.84, 1.06),
-        Q::PacedLatency => range(0.6 / s.outstanding, 0.35),
-        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.85, 1.2),
-        Q::MedianToMean => range(0.85, 1.1),
         Q::Rate(E::LargerIo) => range(0.6, 1.0),
         Q::Rate(E::SmallerIo) => range(0.98, 1.1),
         Q::Rate(E::HotSpan) => range(1.3, 100.0),
@@ -84,9 +80,8 @@ fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::Sequential) => range(8.0, 400.0),
         Q::LatencyOne => range(2500.0, 20000.0),
         Q::PacedToOne => range(0.7, 2.2),
-        Q::PingWait => range(0.001, 0.3),
         Q::LowToMean if !s.writes() => range(0.12, 1.02),
-        _ => None,
+        _ => expects(quantity, s),
     }
 }
 

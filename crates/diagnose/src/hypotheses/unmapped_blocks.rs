@@ -40,20 +40,12 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     }
 }
 
-fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
+fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
-        Q::Unwritten => range(0.2, 1.05),
-        Q::UnknownContent => range(0.3, 1.1),
-        Q::OnlyZeros => range(0.3, 1.1),
-        Q::LatencyOne => range(5.0, 150.0),
-        Q::Rate(E::SmallerIo) => range(1.0, 1.3),
-        Q::PacedLatency => range(0.04, 0.9),
-        Q::MedianToMean => range(0.85, 1.07),
-        Q::DeviceBytes => range(0.001, 1.05),
-        Q::Rate(E::OneOutstanding) => range(0.06, 0.8),
         Q::TesterBusy => range(0.7, 1.05),
         Q::Rate(E::MoreWorkers) => range(1.1, 2.1),
         Q::Rate(E::LargerIo) => range(0.15, 1.0),
-        _ => None,
+        Q::Rate(E::WholeSpan) => None,
+        _ => expects(quantity, s),
     }
 }

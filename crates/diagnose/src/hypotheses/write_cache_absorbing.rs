@@ -37,21 +37,14 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     }
 }
 
-fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
+fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
-        Q::Rate(E::WithSync) => range(0.5, 1.05),
-        Q::Rate(E::ReadsOnly) => range(0.003, 0.35),
-        Q::LatencyOne => range(15.0, 600.0),
-        Q::Rate(E::MoreOutstanding) => range(0.96, 1.1),
-        Q::Rate(E::OneOutstanding) => range(0.05, 0.7),
-        Q::PacedLatency => range(0.03, 1.0),
-        Q::Rate(E::OnePath) => range(0.2, 1.05),
         Q::Rate(E::LargerIo) => range(0.12, 0.6),
         Q::Rate(E::SmallerIo) => range(1.0, 4.0),
         Q::Trend => range(0.6, 1.06),
         Q::Rate(E::Base) => range(0.5, 1.08),
         Q::Rate(E::AfterIdle) => range(0.93, 1.6),
-        _ => None,
+        _ => expects(quantity, s),
     }
 }
 
