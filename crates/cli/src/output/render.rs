@@ -53,7 +53,9 @@ pub(crate) trait Rendered {
     fn document(&self) -> serde_json::Value;
 
     /// The HTML page; `None` where there is none.
-    fn page(&self) -> Option<String>;
+    fn page(&self) -> Option<String> {
+        None
+    }
 
     /// The result as standard output gets it.
     fn printed(&self, form: Form, options: TextOptions) -> String {
@@ -134,82 +136,36 @@ impl Rendered for RunList<'_> {
     fn document(&self) -> serde_json::Value {
         assay_report::runs_json(self.0)
     }
-
-    fn page(&self) -> Option<String> {
-        None
-    }
 }
 
-impl Rendered for Comparison {
-    fn text(&self, options: TextOptions) -> String {
-        compare::table(self, options)
-    }
+/// Results whose forms are the functions of one module of `report`, and whose page, where they have one, is of `html`.
+macro_rules! rendered {
+    ($($result:ty: $module:ident $(with html::$page:ident)?;)*) => {$(
+        impl Rendered for $result {
+            fn text(&self, options: TextOptions) -> String {
+                $module::table(self, options)
+            }
 
-    fn table(&self, format: Format) -> String {
-        compare::rendered(self, format)
-    }
+            fn table(&self, format: Format) -> String {
+                $module::rendered(self, format)
+            }
 
-    fn document(&self) -> serde_json::Value {
-        compare::document(self)
-    }
+            fn document(&self) -> serde_json::Value {
+                $module::document(self)
+            }
 
-    fn page(&self) -> Option<String> {
-        Some(html::comparison(self))
-    }
+            $(fn page(&self) -> Option<String> {
+                Some(html::$page(self))
+            })?
+        }
+    )*};
 }
 
-impl Rendered for Repeats {
-    fn text(&self, options: TextOptions) -> String {
-        repeats::table(self, options)
-    }
-
-    fn table(&self, format: Format) -> String {
-        repeats::rendered(self, format)
-    }
-
-    fn document(&self) -> serde_json::Value {
-        repeats::document(self)
-    }
-
-    fn page(&self) -> Option<String> {
-        Some(html::repeats(self))
-    }
-}
-
-impl Rendered for Journal {
-    fn text(&self, options: TextOptions) -> String {
-        journal::table(self, options)
-    }
-
-    fn table(&self, format: Format) -> String {
-        journal::rendered(self, format)
-    }
-
-    fn document(&self) -> serde_json::Value {
-        journal::document(self)
-    }
-
-    fn page(&self) -> Option<String> {
-        Some(html::journal(self))
-    }
-}
-
-impl Rendered for ScaleCheck {
-    fn text(&self, options: TextOptions) -> String {
-        scale::table(self, options)
-    }
-
-    fn table(&self, format: Format) -> String {
-        scale::rendered(self, format)
-    }
-
-    fn document(&self) -> serde_json::Value {
-        scale::document(self)
-    }
-
-    fn page(&self) -> Option<String> {
-        None
-    }
+rendered! {
+    Comparison: compare with html::comparison;
+    Repeats: repeats with html::repeats;
+    Journal: journal with html::journal;
+    ScaleCheck: scale;
 }
 
 impl Rendered for prediction::Page<'_> {
@@ -223,10 +179,6 @@ impl Rendered for prediction::Page<'_> {
 
     fn document(&self) -> serde_json::Value {
         prediction::document(*self)
-    }
-
-    fn page(&self) -> Option<String> {
-        None
     }
 }
 
@@ -242,10 +194,6 @@ impl Rendered for Answer {
     fn document(&self) -> serde_json::Value {
         sizing::document(self)
     }
-
-    fn page(&self) -> Option<String> {
-        None
-    }
 }
 
 impl Rendered for Measured {
@@ -259,10 +207,6 @@ impl Rendered for Measured {
 
     fn document(&self) -> serde_json::Value {
         sizing::measured::document(self)
-    }
-
-    fn page(&self) -> Option<String> {
-        None
     }
 
     fn run(&self) -> Option<&str> {
