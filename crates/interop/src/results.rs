@@ -173,7 +173,46 @@ pub(crate) struct RowJob {
     pub(crate) series: Vec<(u64, assay_record::AccessStats)>,
 }
 
+impl Default for RowJob {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            workers: 1,
+            outstanding: 1,
+            mix: Vec::new(),
+            stats: assay_record::AccessStats::default(),
+            flush: None,
+            measured_ns: 0,
+            series: Vec::new(),
+        }
+    }
+}
+
 impl ImportedResult {
+    /// The results in a file that says nothing else of them: they have its name, and so has their target.
+    pub(crate) fn of(origin: &str, tool: impl Into<String>, missing: &[&str], rows: Vec<ResultRow>) -> Self {
+        let name = crate::names::stem(origin).to_owned();
+        Self {
+            from: Imported {
+                tool: tool.into(),
+                file: crate::names::file_name(origin).to_owned(),
+                missing: missing.iter().map(|what| (*what).to_owned()).collect(),
+                has_series: false,
+            },
+            started_unix_ms: None,
+            targets: vec![name.clone()],
+            name,
+            semantics: Semantics::Assay,
+            rows,
+            notes: Vec::new(),
+        }
+    }
+
+    /// The same on these targets, if there are any.
+    pub(crate) fn on(self, targets: Vec<String>) -> Self {
+        if targets.is_empty() { self } else { Self { targets, ..self } }
+    }
+
     /// Without secrets in what is shown and stored: a name may be an address, or repeat a command line.
     fn covered(mut self) -> Self {
         let cover = |text: &mut String| *text = without_secrets(text);

@@ -1,8 +1,7 @@
 //! The text that CrystalDiskMark copies to the clipboard, of versions 3 to 9. Rows get the names of Assay's suite, so
 //! that the two can be compared.
 
-use assay_record::{AccessStats, Imported, Latency, OpStats};
-use assay_spec::Semantics;
+use assay_record::{AccessStats, Latency, OpStats};
 use assay_spec::units::{KIB, MIB};
 
 use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, leading_number, tell_apart, whole};
@@ -174,21 +173,10 @@ fn result(
         let says = "rows are left out: nothing says whether they were read or written ([Read], [Write]).";
         notes.push(format!("{unclear} {says}"));
     }
-    Ok(ImportedResult {
-        from: Imported {
-            tool: version
-                .map_or("CrystalDiskMark".to_owned(), |version| format!("CrystalDiskMark {version}")),
-            file: crate::names::file_name(origin).to_owned(),
-            missing: vec!["percentiles".to_owned(), "CPU use".to_owned()],
-            has_series: false,
-        },
-        started_unix_ms: date,
-        targets: tell_apart(&mut rows, drives),
-        name,
-        semantics: Semantics::Assay,
-        rows,
-        notes,
-    })
+    let tool = version.map_or("CrystalDiskMark".to_owned(), |version| format!("CrystalDiskMark {version}"));
+    let targets = tell_apart(&mut rows, drives);
+    let result = ImportedResult::of(origin, tool, &["percentiles", "CPU use"], rows).on(targets);
+    Ok(ImportedResult { started_unix_ms: date, notes, ..result })
 }
 
 /// `SEQ    1MiB (Q=  8, T= 1):  3458.123 MB/s [   3297.9 IOPS] <  2423.22 us>`, or of versions up to 6
@@ -286,14 +274,13 @@ fn result_row(row: &Row, mix_read: f64, seconds: f64, mb_bytes: f64) -> ResultRo
         Some(Way::Read) | None => 1.0,
     };
     let job = RowJob {
-        flush: None,
         name: row.test.clone(),
         workers: row.workers,
         outstanding: row.outstanding,
         mix: vec![access(row.size, read * 100.0, if row.is_random { 100.0 } else { 0.0 })],
         stats: AccessStats { read: side(read), write: side(1.0 - read) },
         measured_ns: whole(seconds * 1e9),
-        series: Vec::new(),
+        ..RowJob::default()
     };
     ResultRow { swept: Vec::new(), test: row.test.clone(), jobs: vec![job], cpu_busy: None }
 }

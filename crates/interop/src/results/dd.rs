@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 
-use assay_record::{AccessStats, Imported, Latency, OpStats};
-use assay_spec::Semantics;
+use assay_record::{AccessStats, Latency, OpStats};
 
 use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, repeated, whole};
 use crate::{ImportError, complain};
@@ -114,11 +113,8 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         records = 0;
     }
     if rows.is_empty() {
-        return Err(complain(
-            origin,
-            0,
-            "contains no dd result: a line like `1048576 bytes … copied, 1.5 s`",
-        ));
+        let says = "contains no dd result: a line like `1048576 bytes … copied, 1.5 s`";
+        return Err(complain(origin, 0, says));
     }
     let mut notes = vec![
         "dd transfers one block at a time, sequentially. Without oflag=direct or conv=fsync its rate \
@@ -131,21 +127,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
                 .to_owned(),
         );
     }
-    let name = crate::names::stem(origin).to_owned();
-    Ok(ImportedResult {
-        from: Imported {
-            tool: "dd".to_owned(),
-            file: crate::names::file_name(origin).to_owned(),
-            missing: vec!["latencies".to_owned(), "CPU use".to_owned()],
-            has_series: false,
-        },
-        started_unix_ms: None,
-        targets: vec![name.clone()],
-        name,
-        semantics: Semantics::Assay,
-        rows,
-        notes,
-    })
+    Ok(ImportedResult { notes, ..ImportedResult::of(origin, "dd", &["latencies", "CPU use"], rows) })
 }
 
 fn row(bytes: u64, records: u64, seconds: f64, is_read: bool, others: &[ResultRow]) -> ResultRow {
@@ -158,14 +140,11 @@ fn row(bytes: u64, records: u64, seconds: f64, is_read: bool, others: &[ResultRo
     };
     let test = format!("dd {}", if is_read { "read" } else { "write" });
     let job = RowJob {
-        flush: None,
         name: test.clone(),
-        workers: 1,
-        outstanding: 1,
         mix: vec![access(size, if is_read { 100.0 } else { 0.0 }, 0.0)],
         stats,
         measured_ns: whole(seconds * 1e9),
-        series: Vec::new(),
+        ..RowJob::default()
     };
     ResultRow { swept: repeated(&test, others), test, jobs: vec![job], cpu_busy: None }
 }

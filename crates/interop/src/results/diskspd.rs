@@ -1,8 +1,8 @@
 //! Results of DiskSpd: its text, and its XML (`-Rxml`).
 
-use assay_record::{AccessStats, Imported, Latency, OpStats};
+use assay_record::{AccessStats, Latency, OpStats};
+use assay_spec::Access;
 use assay_spec::units::KIB;
-use assay_spec::{Access, Semantics};
 
 use super::fio_json::steps;
 use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, leading_number, ns_of_ms, repeated, whole};
@@ -226,13 +226,13 @@ fn result(origin: &str, tool: String, spans: Vec<Span>) -> Result<ImportedResult
     }
     let mut missing = Vec::new();
     if spans.iter().all(|span| span.read.points.is_empty() && span.write.points.is_empty()) {
-        missing.push("percentiles (-L)".to_owned());
+        missing.push("percentiles (-L)");
     }
     if spans.iter().all(|span| span.read.mean_ms.is_none() && span.write.mean_ms.is_none()) {
-        missing.push("latencies (-L)".to_owned());
+        missing.push("latencies (-L)");
     }
     if spans.iter().any(|span| !span.is_described) {
-        missing.push("how many I/Os are outstanding, and where".to_owned());
+        missing.push("how many I/Os are outstanding, and where");
     }
     let mut targets: Vec<String> = Vec::new();
     let mut rows: Vec<ResultRow> = Vec::new();
@@ -244,33 +244,22 @@ fn result(origin: &str, tool: String, spans: Vec<Span>) -> Result<ImportedResult
         }
         rows.push(row(span, &rows));
     }
-    let name = crate::names::stem(origin).to_owned();
-    Ok(ImportedResult {
-        from: Imported { tool, file: crate::names::file_name(origin).to_owned(), missing, has_series: false },
-        started_unix_ms: None,
-        targets: if targets.is_empty() { vec![name.clone()] } else { targets },
-        name,
-        semantics: Semantics::Assay,
-        rows,
-        notes: vec![
-            "DiskSpd prints MiB/s (2^20) as MB/s in old versions. Its percentiles are a step function here: between \
-             two that are listed, latencies are not known."
-                .to_owned(),
-        ],
-    })
+    let says = "DiskSpd prints MiB/s (2^20) as MB/s in old versions. Its percentiles are a step function here: between \
+                two that are listed, latencies are not known.";
+    let result = ImportedResult::of(origin, tool, &missing, rows).on(targets);
+    Ok(ImportedResult { notes: vec![says.to_owned()], ..result })
 }
 
 fn row(span: Span, others: &[ResultRow]) -> ResultRow {
     let swept = repeated(&span.name, others);
     let job = RowJob {
-        flush: None,
         name: span.name.clone(),
         workers: span.threads,
         outstanding: span.outstanding,
         mix: vec![span.mix],
         stats: AccessStats { read: span.read.stats(), write: span.write.stats() },
         measured_ns: whole(span.seconds * 1e9),
-        series: Vec::new(),
+        ..RowJob::default()
     };
     ResultRow { test: span.name, swept, jobs: vec![job], cpu_busy: span.cpu_busy }
 }

@@ -379,7 +379,7 @@ fn row_jobs(
             flush,
             stats,
             measured_ns: measured_ms.saturating_mul(1_000_000),
-            series: Vec::new(),
+            ..RowJob::default()
         }
     };
     let has_both = write.stats.ops() > 0 && trim.stats.ops() > 0;

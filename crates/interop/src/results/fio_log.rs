@@ -104,13 +104,11 @@ pub fn import(logs: &[(String, String)]) -> Result<ImportedResult, ImportError> 
     let read = if all.ops() > 0 { stats.read.ops() as f64 / all.ops() as f64 * 100.0 } else { 100.0 };
     let job = RowJob {
         name: test.clone(),
-        workers: 1,
-        outstanding: 1,
         mix: vec![access(all.bytes.checked_div(all.ops()).unwrap_or(0), read.round(), 0.0)],
         stats,
-        flush: None,
         measured_ns,
         series,
+        ..RowJob::default()
     };
     let result = ImportedResult {
         from: Imported {

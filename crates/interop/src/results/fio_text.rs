@@ -1,6 +1,6 @@
 //! What fio prints for people, of versions 2 and 3, and its terse lines (`--minimal`), as they stand in posts.
 
-use assay_record::{AccessStats, Imported, Latency, OpStats};
+use assay_record::{AccessStats, Latency, OpStats};
 use assay_spec::units::KIB;
 use assay_spec::{Access, Change, Semantics};
 
@@ -290,21 +290,10 @@ fn result(
         };
         return Err(complain(origin, 0, says));
     }
-    let name = crate::names::stem(origin).to_owned();
-    Ok(ImportedResult {
-        from: Imported {
-            tool: version.unwrap_or_else(|| "fio".to_owned()).chars().take(60).collect(),
-            file: crate::names::file_name(origin).to_owned(),
-            missing: vec!["histograms".to_owned(), "CPU use".to_owned()],
-            has_series: false,
-        },
-        started_unix_ms: None,
-        targets: vec![name.clone()],
-        name,
-        semantics: Semantics::Fio,
-        rows,
-        notes: notes(is_mixed, is_split, are_terse_together).into_iter().chain(uneven).collect(),
-    })
+    let tool: String = version.unwrap_or_else(|| "fio".to_owned()).chars().take(60).collect();
+    let notes = notes(is_mixed, is_split, are_terse_together).into_iter().chain(uneven).collect();
+    let result = ImportedResult::of(origin, tool, &["histograms", "CPU use"], rows);
+    Ok(ImportedResult { semantics: Semantics::Fio, notes, ..result })
 }
 
 fn notes(is_mixed: bool, is_split: bool, are_terse_together: bool) -> Vec<String> {
@@ -359,10 +348,9 @@ fn row_job(job: Job, definition: Option<&Definition>) -> RowJob {
         workers: job.jobs,
         outstanding: definition.map_or(1, |definition| definition.depth),
         mix: vec![Access { change, ..access(size, read.round(), random) }],
-        flush: None,
         stats,
         measured_ns: measured_ms.saturating_mul(1_000_000),
-        series: Vec::new(),
+        ..RowJob::default()
     }
 }
 

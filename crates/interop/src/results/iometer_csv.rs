@@ -268,14 +268,13 @@ impl Reader {
                 vec![access(size, (reads / (reads + writes).max(1.0) * 100.0).round(), 0.0)]
             });
         let job = RowJob {
-            flush: None,
             name: test.clone(),
             workers: u32::try_from(workers).unwrap_or(1),
             outstanding: u32::try_from(depth.clamp(1, 100_000)).unwrap_or(1),
             mix,
             stats,
             measured_ns: whole(seconds.min(1e9) * 1e9).max(1),
-            series: Vec::new(),
+            ..RowJob::default()
         };
         let cpu_busy = get(&["% CPU Utilization"]).map(|percent| (percent / 100.0).clamp(0.0, 1.0));
         self.rows.push(ResultRow { test, swept: Vec::new(), jobs: vec![job], cpu_busy });

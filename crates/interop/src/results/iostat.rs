@@ -3,7 +3,6 @@
 //! out.
 
 use assay_record::{AccessStats, Imported, Latency, OpStats};
-use assay_spec::Semantics;
 use assay_spec::units::{KIB, MIB};
 use serde_json::Value;
 
@@ -223,11 +222,8 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let rows: Vec<ResultRow> = several().map(|device| row(device, length_ns, cpu_busy)).collect();
     let targets = several().map(|device| device.name.clone()).collect();
     if rows.is_empty() {
-        return Err(complain(
-            origin,
-            0,
-            "has one sample only, a mean since the machine started; run iostat -x with an interval",
-        ));
+        let says = "has one sample only, a mean since the machine started; run iostat -x with an interval";
+        return Err(complain(origin, 0, says));
     }
     let mut notes = vec![
         "The first sample, a mean since the machine started, is left out. Latencies are means of each sample: the \
@@ -245,21 +241,9 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
                 .to_owned(),
         );
     }
-    let name = crate::names::stem(origin).to_owned();
-    Ok(ImportedResult {
-        from: Imported {
-            tool: "iostat".to_owned(),
-            file: crate::names::file_name(origin).to_owned(),
-            missing: vec!["percentiles".to_owned(), Imported::LOAD.to_owned()],
-            has_series: true,
-        },
-        started_unix_ms: reader.times.get(1).copied(),
-        targets,
-        name,
-        semantics: Semantics::Assay,
-        rows,
-        notes,
-    })
+    let mut result = ImportedResult::of(origin, "iostat", &["percentiles", Imported::LOAD], rows);
+    result.from.has_series = true;
+    Ok(ImportedResult { started_unix_ms: reader.times.get(1).copied(), targets, notes, ..result })
 }
 
 /// A line of `iostat -t`: `11/21/2026 03:04:05 PM` or `2026-11-21T15:04:05+0000`, ms since 1970.
@@ -399,14 +383,12 @@ fn row(device: &Device, length_ns: u64, cpu_busy: Option<f64>) -> ResultRow {
     let is_sum = device.samples.iter().any(|sample| sample.both_per_s.is_some());
     let name = if is_sum { format!("{}: reads and writes", device.name) } else { device.name.clone() };
     let job = RowJob {
-        flush: None,
         name: name.clone(),
-        workers: 1,
-        outstanding: 1,
         mix: vec![access(size.max(512), read, 0.0)],
         stats: sum,
         measured_ns: length_ns.saturating_mul(device.samples.len() as u64 - 1),
         series,
+        ..RowJob::default()
     };
     ResultRow { test: name, swept: Vec::new(), jobs: vec![job], cpu_busy }
 }

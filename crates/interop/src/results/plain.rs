@@ -1,7 +1,6 @@
 //! Rows of tools that print sums only: counts, bytes and a mean, by direction.
 
-use assay_record::{AccessStats, Imported, Latency, OpStats};
-use assay_spec::Semantics;
+use assay_record::{AccessStats, Latency, OpStats};
 use assay_spec::units::{KIB, MIB};
 
 use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, tell_apart, whole};
@@ -79,9 +78,8 @@ impl Plain {
             outstanding: self.outstanding,
             mix: vec![access(size, read, if self.is_random { 100.0 } else { 0.0 })],
             stats: AccessStats { read: self.read.stats(), write: self.write.stats() },
-            flush: None,
             measured_ns: whole(self.seconds * 1e9),
-            series: Vec::new(),
+            ..RowJob::default()
         };
         ResultRow { test: self.test.clone(), swept: Vec::new(), jobs: vec![job], cpu_busy: self.cpu_busy }
     }
@@ -131,20 +129,9 @@ pub(super) fn imported(
     if rows.is_empty() {
         return Err(complain(origin.file, 0, format!("has no result of {} with a duration", origin.tool)));
     }
-    Ok(ImportedResult {
-        from: Imported {
-            tool: origin.tool.clone(),
-            file: crate::names::file_name(origin.file).to_owned(),
-            missing: origin.missing.iter().map(|what| (*what).to_owned()).collect(),
-            has_series: false,
-        },
-        started_unix_ms: None,
-        targets: tell_apart(&mut rows, targets),
-        name,
-        semantics: Semantics::Assay,
-        rows,
-        notes,
-    })
+    let targets = tell_apart(&mut rows, targets);
+    let result = ImportedResult::of(origin.file, &origin.tool, origin.missing, rows).on(targets);
+    Ok(ImportedResult { notes, ..result })
 }
 
 /// A number with a unit of bytes in powers of 1024, as in `47.4 MiB`.

@@ -1,7 +1,6 @@
 //! What SQLIO 1.5 prints: one block for each of its runs.
 
-use assay_record::{AccessStats, Imported, Latency, OpStats};
-use assay_spec::Semantics;
+use assay_record::{AccessStats, Latency, OpStats};
 use assay_spec::units::{KIB, MIB};
 
 use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, leading_number, ns_of_ms, repeated, whole};
@@ -14,9 +13,10 @@ pub fn is_results(text: &str) -> bool {
 }
 
 /// A block as far as it is read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Block {
     threads: u32,
+    /// 0 where nothing says that there are several.
     outstanding: u32,
     is_write: bool,
     is_random: bool,
@@ -27,24 +27,6 @@ struct Block {
     mib_per_s: Option<f64>,
     mean_ms: Option<f64>,
     max_ms: Option<f64>,
-}
-
-impl Default for Block {
-    fn default() -> Self {
-        Self {
-            threads: 1,
-            outstanding: 1,
-            is_write: false,
-            is_random: false,
-            size: 0,
-            seconds: 0.0,
-            file: String::new(),
-            iops: None,
-            mib_per_s: None,
-            mean_ms: None,
-            max_ms: None,
-        }
-    }
 }
 
 /// Reads all blocks.
@@ -78,30 +60,13 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         rows.push(row);
     }
     if rows.is_empty() {
-        return Err(complain(
-            origin,
-            0,
-            "contains no SQLIO result: a line like `4 threads reading for 60 secs`",
-        ));
+        let says = "contains no SQLIO result: a line like `4 threads reading for 60 secs`";
+        return Err(complain(origin, 0, says));
     }
-    let name = crate::names::stem(origin).to_owned();
-    Ok(ImportedResult {
-        from: Imported {
-            tool: "SQLIO".to_owned(),
-            file: crate::names::file_name(origin).to_owned(),
-            missing: vec!["percentiles".to_owned(), "CPU use".to_owned()],
-            has_series: false,
-        },
-        started_unix_ms: None,
-        targets: if targets.is_empty() { vec![name.clone()] } else { targets },
-        name,
-        semantics: Semantics::Assay,
-        rows,
-        notes: vec![
-            "SQLIO's MBs/sec are 2^20 bytes. Its latencies are whole milliseconds: a mean of 0 is unknown here."
-                .to_owned(),
-        ],
-    })
+    let says =
+        "SQLIO's MBs/sec are 2^20 bytes. Its latencies are whole milliseconds: a mean of 0 is unknown here.";
+    let result = ImportedResult::of(origin, "SQLIO", &["percentiles", "CPU use"], rows).on(targets);
+    Ok(ImportedResult { notes: vec![says.to_owned()], ..result })
 }
 
 /// `32 threads writing for 30 secs to file e:\testfile.dat`.
@@ -142,6 +107,7 @@ fn row(origin: &str, line: usize, block: &Block, others: &[ResultRow]) -> Result
     let (count, seconds) = (whole(iops * block.seconds), block.seconds);
     let bytes =
         block.mib_per_s.map_or(count.saturating_mul(block.size), |mib| whole(mib * MIB as f64 * seconds));
+    let outstanding = block.outstanding.max(1);
     let size = if block.size > 0 { block.size } else { bytes.checked_div(count).unwrap_or(0) };
     let mean_ns = block.mean_ms.unwrap_or(0.0) * 1e6;
     let service = Latency::from_summary(count, mean_ns, None, block.max_ms.map(ns_of_ms));
@@ -158,17 +124,16 @@ fn row(origin: &str, line: usize, block: &Block, others: &[ResultRow]) -> Result
         if block.is_random { "random" } else { "sequential" },
         if block.is_write { "write" } else { "read" },
         block.threads,
-        block.outstanding
+        outstanding
     );
     let job = RowJob {
-        flush: None,
         name: test.clone(),
         workers: block.threads,
-        outstanding: block.outstanding,
+        outstanding,
         mix: vec![access(size, read, random)],
         stats,
         measured_ns: whole(seconds * 1e9),
-        series: Vec::new(),
+        ..RowJob::default()
     };
     Ok(ResultRow { swept: repeated(&test, others), test, jobs: vec![job], cpu_busy: None })
 }

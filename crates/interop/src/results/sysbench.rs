@@ -70,11 +70,8 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     }
     rows.extend(run.row(&mut is_estimated));
     if rows.is_empty() {
-        return Err(complain(
-            origin,
-            0,
-            "contains no sysbench result: `reads/s`, `writes/s` and `total time`",
-        ));
+        let says = "contains no sysbench result: `reads/s`, `writes/s` and `total time`";
+        return Err(complain(origin, 0, says));
     }
     let says = "The latencies of sysbench are those of all its operations together, flushes too, and count for reads \
                 and writes alike.";

@@ -1,7 +1,6 @@
 //! A plain table as CSV, typed from an article: `system,test,MiB/s,IOPS,avg ms,max ms`, in any order.
 
 use assay_record::{AccessStats, Imported, Latency, OpStats};
-use assay_spec::Semantics;
 use assay_spec::units::MIB;
 
 use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, ns_of_ms, repeated, whole};
@@ -105,26 +104,11 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         };
         rows.push(ResultRow { swept: repeated(&test, &rows), test, ..row });
     }
-    let mut missing = ["the duration", "percentiles", "shares of reads and writes", Imported::LOAD]
-        .map(str::to_owned)
-        .to_vec();
-    missing.extend((!has_mean).then(|| "the mean latency".to_owned()));
-    missing.extend((!has_max).then(|| "the maximum latency".to_owned()));
-    let name = crate::names::stem(origin).to_owned();
-    Ok(ImportedResult {
-        from: Imported {
-            tool: "a table".to_owned(),
-            file: crate::names::file_name(origin).to_owned(),
-            missing,
-            has_series: false,
-        },
-        started_unix_ms: None,
-        targets: if systems.is_empty() { vec![name.clone()] } else { systems },
-        name,
-        semantics: Semantics::Assay,
-        rows,
-        notes: notes(text),
-    })
+    let mut missing = vec!["the duration", "percentiles", "shares of reads and writes", Imported::LOAD];
+    missing.extend((!has_mean).then_some("the mean latency"));
+    missing.extend((!has_max).then_some("the maximum latency"));
+    let result = ImportedResult::of(origin, "a table", &missing, rows).on(systems);
+    Ok(ImportedResult { notes: notes(text), ..result })
 }
 
 fn notes(text: &str) -> Vec<String> {
@@ -203,14 +187,11 @@ fn row(cells: Cells) -> ResultRow {
     };
     let size = bytes.checked_div(count).unwrap_or(0);
     let job = RowJob {
-        flush: None,
         name: cells.test.clone(),
-        workers: 1,
-        outstanding: 1,
         mix: vec![access(size, if is_write { 0.0 } else { 100.0 }, 0.0)],
         stats,
         measured_ns: whole(SECONDS * 1e9),
-        series: Vec::new(),
+        ..RowJob::default()
     };
     ResultRow { test: cells.test, swept: Vec::new(), jobs: vec![job], cpu_busy: None }
 }

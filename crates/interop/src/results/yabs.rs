@@ -1,7 +1,7 @@
 //! The table of fio results that yabs.sh prints, as it stands in posts, or its JSON: mixed reads and writes of four
 //! sizes.
 
-use assay_record::{AccessStats, Imported, Latency, OpStats};
+use assay_record::{AccessStats, Latency, OpStats};
 use assay_spec::Semantics;
 use assay_spec::units::{KIB, MIB};
 
@@ -109,28 +109,13 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     if rows.is_empty() {
         return Err(complain(origin, 0, "contains no rate in its table of Block Size, Read and Write"));
     }
-    let name = crate::names::stem(origin).to_owned();
     let mut rows: Vec<ResultRow> = rows.into_iter().map(|(size, rates)| row(size, rates)).collect();
-    let of_rows = vec![name.clone(); rows.len()];
-    let targets = tell_apart(&mut rows, of_rows);
-    Ok(ImportedResult {
-        from: Imported {
-            tool: "yabs.sh".to_owned(),
-            file: crate::names::file_name(origin).to_owned(),
-            missing: vec!["latencies".to_owned(), "CPU use".to_owned()],
-            has_series: false,
-        },
-        started_unix_ms: None,
-        targets,
-        name,
-        semantics: Semantics::Fio,
-        rows,
-        notes: vec![
-            "yabs.sh calls 1,000 KiB a MB and 1,000,000 KiB a GB; bytes and rates here are what it measured. Each of \
-             its tests runs for 30 s with two jobs of 64 outstanding."
-                .to_owned(),
-        ],
-    })
+    let of_rows = vec![crate::names::stem(origin).to_owned(); rows.len()];
+    tell_apart(&mut rows, of_rows);
+    let says = "yabs.sh calls 1,000 KiB a MB and 1,000,000 KiB a GB; bytes and rates here are what it measured. Each of \
+                its tests runs for 30 s with two jobs of 64 outstanding.";
+    let result = ImportedResult::of(origin, "yabs.sh", &["latencies", "CPU use"], rows);
+    Ok(ImportedResult { semantics: Semantics::Fio, notes: vec![says.to_owned()], ..result })
 }
 
 fn row(size: u64, rates: [f64; 2]) -> ResultRow {
@@ -145,14 +130,13 @@ fn row(size: u64, rates: [f64; 2]) -> ResultRow {
     };
     let read = rates[0] / (rates[0] + rates[1]) * 100.0;
     let job = RowJob {
-        flush: None,
         name: test.clone(),
         workers: 2,
         outstanding: 64,
         mix: vec![access(size, read.round(), 100.0)],
         stats: AccessStats { read: side(rates[0]), write: side(rates[1]) },
         measured_ns: SECONDS * 1_000_000_000,
-        series: Vec::new(),
+        ..RowJob::default()
     };
     ResultRow { test, swept: Vec::new(), jobs: vec![job], cpu_busy: None }
 }
