@@ -12,11 +12,11 @@ pub type Sink<'s> = dyn FnMut(Event) -> Result<(), String> + 's;
 
 /// Why a run ended without its results.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum RunError {
     /// A target could not be opened.
     #[error("{source}")]
     Open {
-        /// Cause.
         #[source]
         source: OpenError,
     },

@@ -29,35 +29,21 @@ pub struct AwakeGuard {
 
 /// Why the CPUs cannot be kept awake.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum AwakeError {
     /// A thread could not be started.
     #[error("cannot start a thread to keep CPU {cpu} awake")]
-    Spawn {
-        /// Number of the CPU.
-        cpu: usize,
-        /// Cause.
-        source: io::Error,
-    },
+    Spawn { cpu: usize, source: io::Error },
     /// The thread could not be bound to its CPU.
     #[error("cannot bind a thread to CPU {cpu}; check the cpuset of the control group of this process")]
-    Pin {
-        /// Number of the CPU.
-        cpu: usize,
-        /// Cause.
-        source: io::Error,
-    },
+    Pin { cpu: usize, source: io::Error },
     /// The kernel or its policy refused SCHED_IDLE. A spinner of normal priority would take CPU time from the
     /// measurement, so there is none.
     #[error(
         "cannot set SCHED_IDLE for the thread that keeps CPU {cpu} awake: {says}; run without --keep-awake, or allow \
          sched_setscheduler in the sandbox of this process"
     )]
-    Policy {
-        /// Number of the CPU.
-        cpu: usize,
-        /// Error of the system.
-        says: String,
-    },
+    Policy { cpu: usize, says: String },
 }
 
 impl AwakeGuard {

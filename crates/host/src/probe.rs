@@ -60,15 +60,11 @@ pub enum HoldKind {
 
 /// Why a device could not be probed. Such a device must not be written.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum ProbeError {
     /// The metadata of the path cannot be read.
     #[error("cannot read the metadata of {}", .path.display())]
-    Look {
-        /// Path.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
+    Look { path: PathBuf, source: io::Error },
     /// The path is not a block device.
     #[error("{} is not a block device", .0.display())]
     NotBlockDevice(PathBuf),
@@ -78,32 +74,20 @@ pub enum ProbeError {
         .path.display()
     )]
     NotInSysfs {
-        /// Path.
         path: PathBuf,
         /// Its device number, `major:minor`.
         number: String,
-        /// Cause.
         source: io::Error,
     },
     /// A file that lists what is in use cannot be read.
     #[error("{file} cannot be read, so Assay cannot find out what is in use")]
-    Read {
-        /// File.
-        file: String,
-        /// Cause.
-        source: io::Error,
-    },
+    Read { file: String, source: io::Error },
     /// The device cannot be opened for reading.
     #[error(
         "{} cannot be opened for reading; reading a device usually needs root or the group `disk`",
         .path.display()
     )]
-    Open {
-        /// Device.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
+    Open { path: PathBuf, source: io::Error },
     /// The device has no medium, or a loop device no file.
     #[error("{} has a size of 0: no medium or file is attached to it", .0.display())]
     NoCapacity(PathBuf),
@@ -118,7 +102,6 @@ pub enum ProbeError {
     ToolFailed {
         /// Device that it examined.
         path: PathBuf,
-        /// Its error message.
         says: String,
     },
 }

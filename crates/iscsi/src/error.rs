@@ -8,33 +8,24 @@ use crate::text::TextError;
 
 /// Why an I/O failed. Its buffer is returned with the error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum IoError {
     /// The target reported an error.
     #[error("{}", sense.as_ref().map_or_else(|| status::words(*status).to_owned(), ToString::to_string))]
     Scsi {
-        /// SCSI status byte.
         status: u8,
         /// Sense data, if any was received.
         sense: Option<Sense>,
     },
     /// The target failed an optional command without a SCSI status.
     #[error("target failure (iSCSI response {response:#04x})")]
-    TargetFailure {
-        /// The iSCSI response.
-        response: u8,
-    },
+    TargetFailure { response: u8 },
     /// Fewer bytes were transferred than requested.
     #[error("short transfer: {transferred_bytes} of {expected_bytes} bytes")]
-    Short {
-        /// Number of bytes transferred.
-        transferred_bytes: u32,
-        /// Number of bytes requested.
-        expected_bytes: u32,
-    },
+    Short { transferred_bytes: u32, expected_bytes: u32 },
     /// Every attempt failed.
     #[error("failed in each of {attempts} attempts; last error: {last}")]
     GivenUp {
-        /// Number of attempts.
         attempts: u32,
         /// Result of the last attempt.
         last: String,
@@ -42,25 +33,17 @@ pub enum IoError {
     /// The I/O exceeded its time limit.
     #[error("timed out after {waited_s} s and {attempts} attempts; last error: {last}")]
     Expired {
-        /// The limit, seconds.
         waited_s: u64,
-        /// Number of attempts.
         attempts: u32,
         /// Last error of a path.
         last: String,
     },
     /// No path came up again in time.
     #[error("no path to the target was up for {waited_s} s")]
-    NoPath {
-        /// Time waited, seconds.
-        waited_s: u64,
-    },
+    NoPath { waited_s: u64 },
     /// The path leads to another unit than before.
     #[error("{why}")]
-    Changed {
-        /// What differs.
-        why: String,
-    },
+    Changed { why: String },
     /// The command is invalid.
     #[error("{0}")]
     Invalid(&'static str),
@@ -68,31 +51,20 @@ pub enum IoError {
 
 /// Why a path could not be brought up, or went down.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum PathError {
     /// The portal's host name could not be resolved.
     #[error("cannot resolve the address of portal {portal}: {source}")]
-    Resolve {
-        /// Portal as configured.
-        portal: String,
-        /// Cause.
-        source: io::Error,
-    },
+    Resolve { portal: String, source: io::Error },
     /// The TCP connection failed.
     #[error("cannot connect to {portal}: {source}")]
-    Connect {
-        /// Portal.
-        portal: String,
-        /// Cause.
-        source: io::Error,
-    },
+    Connect { portal: String, source: io::Error },
     /// A time limit was exceeded.
     #[error("{what} to {portal} took longer than {limit_ms} ms")]
     TimedOut {
         /// The step that timed out.
         what: &'static str,
-        /// Portal.
         portal: String,
-        /// The limit, ms.
         limit_ms: u128,
     },
     /// The connection had an I/O whose time was over, and was closed because the I/O's buffer is given back.
@@ -100,83 +72,37 @@ pub enum PathError {
         "connection to {portal} closed because an I/O on it was not completed {limit_ms} ms after its submission"
     )]
     Overdue {
-        /// Portal.
         portal: String,
         /// The limit of an I/O from its submission, wherever it spent the time, ms.
         limit_ms: u128,
     },
     /// The path was silent while others answered.
     #[error("{portal} answered nothing for {silent_ms} ms while another path answered")]
-    Silent {
-        /// Portal.
-        portal: String,
-        /// Duration of the silence, ms.
-        silent_ms: u128,
-    },
+    Silent { portal: String, silent_ms: u128 },
     /// Login failed.
     #[error("login at {portal} failed: {source}")]
-    Login {
-        /// Portal.
-        portal: String,
-        /// Cause.
-        source: LoginError,
-    },
+    Login { portal: String, source: LoginError },
     /// The target closed the connection during the login without an answer.
     #[error("{portal} closed the connection during login without a response: {hint}")]
-    HungUp {
-        /// Portal.
-        portal: String,
-        /// A possible reason.
-        hint: &'static str,
-    },
+    HungUp { portal: String, hint: &'static str },
     /// The connection failed, or the target violated the protocol.
     #[error("connection to {portal} ended: {why}")]
-    Connection {
-        /// Portal.
-        portal: String,
-        /// Cause.
-        why: String,
-    },
+    Connection { portal: String, why: String },
     /// The LUN does not exist, or is not a disk.
     #[error("LUN behind {portal} cannot be used: {why}")]
-    NoUnit {
-        /// Portal.
-        portal: String,
-        /// Cause.
-        why: String,
-    },
+    NoUnit { portal: String, why: String },
     /// The LUN behind this path cannot be used.
     #[error("LUN behind {portal} cannot be used: {why}")]
-    Lun {
-        /// Portal.
-        portal: String,
-        /// Cause.
-        why: String,
-    },
+    Lun { portal: String, why: String },
     /// The LUN behind this path differs from the earlier one, or from the one behind the other paths.
     #[error("LUN behind {portal} cannot be used: it is a different unit: {why}; nothing is written to it")]
-    Changed {
-        /// Portal.
-        portal: String,
-        /// What differs.
-        why: String,
-    },
+    Changed { portal: String, why: String },
     /// The size of the LUN has changed.
     #[error("LUN behind {portal} cannot be used: its size differs: {now} bytes, not {before}")]
-    Resized {
-        /// Portal.
-        portal: String,
-        /// Size before, bytes.
-        before: u64,
-        /// Size now, bytes.
-        now: u64,
-    },
+    Resized { portal: String, before: u64, now: u64 },
     /// Too many redirections.
     #[error("{portal} redirects the login too often; check the target's portal settings")]
-    RedirectLoop {
-        /// Portal.
-        portal: String,
-    },
+    RedirectLoop { portal: String },
 }
 
 impl PathError {
@@ -227,15 +153,14 @@ impl PathError {
 
 /// Why an initiator could not be created.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum ConnectError {
     /// The configuration is invalid.
     #[error("{field} is {value}; it must be {expected}")]
     Config {
         /// Field of [`crate::Config`].
         field: &'static str,
-        /// Its value.
         value: String,
-        /// The values that are allowed.
         expected: &'static str,
     },
     /// No path came up.
@@ -253,7 +178,6 @@ pub enum ConnectError {
     System {
         /// The operation.
         what: &'static str,
-        /// Cause.
         source: io::Error,
     },
 }
@@ -279,37 +203,28 @@ impl std::fmt::Display for PathErrors {
 
 /// Why a discovery failed.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum DiscoveryError {
     /// Connection or login.
     #[error(transparent)]
     Path(#[from] PathError),
     /// The answer is malformed.
     #[error("the SendTargets response of {portal} is malformed: {source}")]
-    Text {
-        /// Portal.
-        portal: String,
-        /// Cause.
-        source: TextError,
-    },
+    Text { portal: String, source: TextError },
     /// The answer is too long or contradicts itself.
     #[error("the SendTargets response of {portal} {fault}")]
-    Answer {
-        /// Portal.
-        portal: String,
-        /// What is wrong.
-        fault: &'static str,
-    },
+    Answer { portal: String, fault: &'static str },
 }
 
 /// Why a control command (inquiry, capacity, …) failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum CommandError {
     /// The command failed.
     #[error("{what} failed: {source}")]
     Failed {
         /// Which command.
         what: &'static str,
-        /// Cause.
         source: IoError,
     },
     /// The answer is malformed.
@@ -317,7 +232,6 @@ pub enum CommandError {
     Answer {
         /// Which command.
         what: &'static str,
-        /// Cause.
         source: ScsiDataError,
     },
     /// No command can be submitted at the moment.
@@ -325,28 +239,24 @@ pub enum CommandError {
     NotSent {
         /// Which command.
         what: &'static str,
-        /// Cause.
         why: &'static str,
     },
 }
 
 /// Why no further command can be executed; all later calls return the same reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum Lost {
     /// No path came up again in time.
     #[error("the target is lost: no path for {waited_s} s, last error: {last}")]
     NoPath {
-        /// Time waited, seconds.
         waited_s: u64,
         /// Last error of a path.
         last: String,
     },
     /// The path leads to another unit than before.
     #[error("the target is lost: {why}")]
-    Changed {
-        /// What differs.
-        why: String,
-    },
+    Changed { why: String },
 }
 
 impl Lost {

@@ -11,13 +11,13 @@ use crate::xdr::XdrError;
 
 /// Why a single call failed.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum CallError {
     /// The host name could not be resolved.
     #[error("cannot resolve the address of {host}: {source}")]
     Resolve {
         /// Host name as given.
         host: String,
-        /// Cause.
         source: io::Error,
     },
     /// The TCP connection failed.
@@ -25,9 +25,7 @@ pub enum CallError {
     Connect {
         /// Name of the service.
         what: &'static str,
-        /// Address.
         address: String,
-        /// Cause.
         source: io::Error,
     },
     /// No address of the host accepted a TCP connection.
@@ -35,7 +33,6 @@ pub enum CallError {
     ConnectAny {
         /// Name of the service.
         what: &'static str,
-        /// The name.
         host: String,
         /// Error of each address.
         said: Vec<(SocketAddr, io::Error)>,
@@ -43,11 +40,9 @@ pub enum CallError {
     /// The server does not provide a service.
     #[error("{host} serves no {what}: its port mapper does not list it; {next}")]
     NotServed {
-        /// Host name of the server.
         host: String,
         /// Name of the service.
         what: &'static str,
-        /// Next step for the user.
         next: &'static str,
     },
     /// The port mapper does not respond, and the default port failed too.
@@ -55,18 +50,12 @@ pub enum CallError {
         "the port mapper of {host} does not respond; add port= and mountport= to the address \
          (tried without it: {source})"
     )]
-    MapperSilent {
-        /// Host name of the server.
-        host: String,
-        /// Error of the default port.
-        source: Box<CallError>,
-    },
+    MapperSilent { host: String, source: Box<CallError> },
     /// The connection failed, or no answer arrived.
     #[error("{what}: {source}")]
     Io {
         /// Name of the call.
         what: &'static str,
-        /// Cause.
         source: io::Error,
     },
     /// The server did not execute the call.
@@ -74,7 +63,6 @@ pub enum CallError {
     Refused {
         /// Name of the call.
         what: &'static str,
-        /// Cause.
         source: Refusal,
     },
     /// The answer is malformed.
@@ -82,7 +70,6 @@ pub enum CallError {
     Answer {
         /// Name of the call.
         what: &'static str,
-        /// Cause.
         source: XdrError,
     },
     /// NFS returned an error status.
@@ -90,7 +77,6 @@ pub enum CallError {
     Status {
         /// Name of the call.
         what: &'static str,
-        /// Status.
         status: NfsStatus,
     },
     /// The mount was refused.
@@ -156,21 +142,19 @@ impl CallError {
 
 /// Why a file could not be opened for I/O.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum FileError {
     /// The configuration is invalid.
     #[error("{field} is {value}; it must be {expected}")]
     Config {
         /// Field of [`crate::FileConfig`].
         field: &'static str,
-        /// Its value.
         value: String,
-        /// The values that are allowed.
         expected: &'static str,
     },
     /// No connection could be established.
     #[error("cannot connect to {address}: {last}")]
     NoConnection {
-        /// Address.
         address: String,
         /// The last error.
         last: String,
@@ -179,6 +163,7 @@ pub enum FileError {
 
 /// Why an I/O failed. Its buffer is returned with the error.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum IoError {
     /// NFS returned an error status.
     #[error("{0}")]
@@ -192,7 +177,6 @@ pub enum IoError {
     /// Every attempt failed.
     #[error("failed in each of {attempts} attempts; last error: {last}")]
     GivenUp {
-        /// Number of attempts.
         attempts: u32,
         /// Result of the last attempt.
         last: String,
@@ -200,23 +184,16 @@ pub enum IoError {
     /// The I/O exceeded its time limit.
     #[error("timed out after {waited_s} s; last error: {last}")]
     Expired {
-        /// The limit, s.
         waited_s: u64,
         /// Last error.
         last: String,
     },
     /// The caller stopped waiting for it.
     #[error("abandoned after {waited_s} s without an answer")]
-    Abandoned {
-        /// Time waited, s.
-        waited_s: u64,
-    },
+    Abandoned { waited_s: u64 },
     /// No answer arrived in time on any connection.
     #[error("no answer from the server for {waited_s} s")]
-    NoServer {
-        /// Time waited, s.
-        waited_s: u64,
-    },
+    NoServer { waited_s: u64 },
     /// The command is invalid.
     #[error("{0}")]
     Invalid(&'static str),

@@ -91,15 +91,11 @@ pub(crate) fn write_call(
 
 /// Why a server did not execute a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum Refusal {
     /// It supports other versions of RPC.
     #[error("the server supports RPC versions {low} to {high} only")]
-    RpcVersion {
-        /// Lowest.
-        low: u32,
-        /// Highest.
-        high: u32,
-    },
+    RpcVersion { low: u32, high: u32 },
     /// It does not accept the credentials.
     #[error("the server rejected the credentials: {}", auth_words(*status))]
     Auth {
@@ -111,12 +107,7 @@ pub enum Refusal {
     NoProgram,
     /// The program is available in other versions.
     #[error("the server supports versions {low} to {high} of this program only")]
-    Version {
-        /// Lowest.
-        low: u32,
-        /// Highest.
-        high: u32,
-    },
+    Version { low: u32, high: u32 },
     /// The procedure is not available.
     #[error("the server does not support this procedure")]
     NoProcedure,

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 /// A malformed message.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum XdrError {
     /// The message ends too early.
     #[error("the reply ends in the middle of {what}")]
@@ -20,9 +21,7 @@ pub enum XdrError {
     TooLong {
         /// The element.
         what: &'static str,
-        /// Announced length, bytes.
         bytes: u32,
-        /// Limit, bytes.
         most: u32,
     },
     /// The value is not defined.
@@ -30,15 +29,11 @@ pub enum XdrError {
     Value {
         /// The expected element.
         what: &'static str,
-        /// The value received.
         value: u32,
     },
     /// Bytes are left after the end.
     #[error("{bytes} unexpected bytes at the end of the reply")]
-    Trailing {
-        /// Number of bytes.
-        bytes: usize,
-    },
+    Trailing { bytes: usize },
 }
 
 type Result<T> = std::result::Result<T, XdrError>;

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 /// Why a target cannot be used. Nothing was written, except by errors of filling and those that say what was left.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum PrepareError {
     /// No target was given.
     #[error("no target given; name a file, directory, device, LUN, NFS file or null:")]
@@ -18,11 +19,8 @@ pub enum PrepareError {
         "test \"{test}\", {job}: `targets` names target {index}, but only {given} given (they count from 0)"
     )]
     NoSuchTarget {
-        /// Name of the test.
         test: String,
-        /// The job in its test.
         job: String,
-        /// Index in the plan.
         index: u32,
         /// "1 was" or "2 were".
         given: String,
@@ -31,25 +29,13 @@ pub enum PrepareError {
     #[error(
         "test \"{test}\", {job}: null:, sim: and real targets cannot share a job; give each a job of its own"
     )]
-    MixedKinds {
-        /// Name of the test.
-        test: String,
-        /// The job in its test.
-        job: String,
-    },
+    MixedKinds { test: String, job: String },
     /// A job mixes a LUN with other targets.
     #[error(
         "test \"{test}\", {job}: {lun} and other targets cannot share a job; give each LUN a job of its own \
          (`targets = [0]`, `targets = [1]`, …)"
     )]
-    LunShares {
-        /// Name of the test.
-        test: String,
-        /// The job in its test.
-        job: String,
-        /// Its address.
-        lun: String,
-    },
+    LunShares { test: String, job: String, lun: String },
     /// The credentials are missing.
     #[error(transparent)]
     Secret(#[from] assay_target::lun::SecretError),
@@ -58,26 +44,13 @@ pub enum PrepareError {
         "test \"{test}\": two of its jobs use {target} at the same time; verify needs a target for each job, or they \
          would overwrite each other's blocks"
     )]
-    VerifyShares {
-        /// Name of the test.
-        test: String,
-        /// The target.
-        target: String,
-    },
+    VerifyShares { test: String, target: String },
     /// A null or simulated target cannot return the data written to it.
     #[error("test \"{test}\": verify needs a target that keeps data; null: and sim: do not")]
-    VerifyNull {
-        /// Name of the test.
-        test: String,
-    },
+    VerifyNull { test: String },
     /// Blocks without stamps cannot be checked.
     #[error("verify needs blocks that carry Assay's stamps, and nothing proves that {path} has them: {next}")]
-    VerifyUnfilled {
-        /// Path of the target.
-        path: String,
-        /// Next step for the user.
-        next: String,
-    },
+    VerifyUnfilled { path: String, next: String },
     /// The stamps would need more memory than is available.
     #[error(
         "verify keeps 4 bytes of memory for each 512 bytes of target: {stamps} for {span}; it may use at most {most} \
@@ -86,9 +59,7 @@ pub enum PrepareError {
     StampMemory {
         /// Total span of all targets.
         span: Bytes,
-        /// Memory of the stamps.
         stamps: Bytes,
-        /// Memory limit.
         most: Bytes,
         /// Size per target that would fit.
         size: Bytes,
@@ -109,7 +80,6 @@ pub enum PrepareError {
     /// The path is not a file, directory or block device.
     #[error("{path} is {what}; a target must be a file, a directory or a block device")]
     WrongKind {
-        /// Path of the target.
         path: String,
         /// Kind of the path.
         what: &'static str,
@@ -119,50 +89,28 @@ pub enum PrepareError {
         "cannot create {path}: Permission denied, as this user may not write to {directory}; choose another place, or \
          run as root"
     )]
-    NoPermission {
-        /// Path of the target.
-        path: String,
-        /// The directory.
-        directory: String,
-    },
+    NoPermission { path: String, directory: String },
     /// Somebody else has created the file since the inspection, in which it did not exist.
     #[error(
         "cannot create {path}: something else has created it a moment ago, such as another run on this host or on one \
          that shares the file system; give each host a file of its own ({{host}} in its path)"
     )]
-    CreatedMeanwhile {
-        /// Path of the target.
-        path: String,
-    },
+    CreatedMeanwhile { path: String },
     /// A link to a file that does not exist.
     #[error("{path} is a symbolic link to {to}, which does not exist; give {to} itself, or remove the link")]
-    DanglingLink {
-        /// The link.
-        path: String,
-        /// What it names.
-        to: String,
-    },
+    DanglingLink { path: String, to: String },
     /// The directory of a new file does not exist.
     #[error("cannot create {path}: the directory {directory} does not exist; {next}")]
-    NoDirectory {
-        /// Path of the target.
-        path: String,
-        /// Its directory.
-        directory: String,
-        /// Next step for the user.
-        next: String,
-    },
+    NoDirectory { path: String, directory: String, next: String },
     /// The file system is mounted read-only, and the file would be written to or created.
     #[error(
         "{path} {why}: {mount} is mounted read-only; {instead}choose another place, or mount it for writing: mount -o \
          remount,rw {mount}"
     )]
     ReadOnlyMount {
-        /// Path of the target.
         path: String,
         /// "cannot be created" and the like.
         why: String,
-        /// Mount point.
         mount: String,
         /// What else can be done, with its comma; may be empty.
         instead: &'static str,
@@ -173,13 +121,10 @@ pub enum PrepareError {
          to be overwritten: --overwrite {path}"
     )]
     ForeignFile {
-        /// Path of the target.
         path: String,
         /// "was not created by Assay" and the like.
         why: &'static str,
-        /// The test that writes.
         test: String,
-        /// Size of the target.
         holds: Bytes,
     },
     /// A foreign file is smaller than the requested size.
@@ -187,23 +132,14 @@ pub enum PrepareError {
         "{path} holds only {holds}, and Assay does not enlarge files that it did not create; --size asks for {asked}: \
          use --size {holds} or less"
     )]
-    ForeignTooSmall {
-        /// Path of the target.
-        path: String,
-        /// Size of the target.
-        holds: Bytes,
-        /// Requested size.
-        asked: Bytes,
-    },
+    ForeignTooSmall { path: String, holds: Bytes, asked: Bytes },
     /// A foreign file that may be overwritten has less than a block, and no size is asked for.
     #[error(
         "{path} holds only {holds}; a target needs at least {least}. Say how large it shall become, for example \
          --size 1GiB, or choose another name"
     )]
     Tiny {
-        /// Path of the target.
         path: String,
-        /// Size of the target.
         holds: Bytes,
         /// Smallest size of a target.
         least: Bytes,
@@ -213,48 +149,29 @@ pub enum PrepareError {
         "{path} is empty, and Assay does not fill files that it did not create; choose another name, or allow it: \
          --overwrite {path}"
     )]
-    Empty {
-        /// Path of the target.
-        path: String,
-    },
+    Empty { path: String },
     /// A device or LUN has no blocks.
     #[error(
         "{path} has a capacity of 0 bytes: no medium is inserted, or the target has not assigned it one yet"
     )]
-    NoCapacity {
-        /// Path of the target.
-        path: String,
-    },
+    NoCapacity { path: String },
     /// The file system has too little free space.
     #[error("{path}: {asked} does not fit: {mount} has {free} free{reserve}; {next}")]
     NoSpace {
-        /// Path of the target.
         path: String,
-        /// Requested size.
         asked: Bytes,
-        /// Mount point of the file system.
         mount: String,
-        /// Free bytes.
         free: Bytes,
         /// Space that must stay free, in words; empty where that is none.
         reserve: String,
-        /// Next step for the user.
         next: String,
     },
     /// The device is smaller than the requested size.
     #[error("{path} has {holds}; --size asks for {asked}: use --size {holds} or less")]
-    DeviceTooSmall {
-        /// Path of the target.
-        path: String,
-        /// Size of the target.
-        holds: Bytes,
-        /// Requested size.
-        asked: Bytes,
-    },
+    DeviceTooSmall { path: String, holds: Bytes, asked: Bytes },
     /// The device is in use, or contains data.
     #[error("refusing to write to {path}:{holds}\nNothing was written.")]
     DeviceHeld {
-        /// Path of the target.
         path: String,
         /// One line for each finding, each preceded by a line break.
         holds: String,
@@ -265,7 +182,6 @@ pub enum PrepareError {
          --overwrite {identity} --not-blank (both are needed, and everything on it will be lost). Nothing was written"
     )]
     NotBlank {
-        /// Path of the target.
         path: String,
         /// Offsets and first bytes.
         holds: String,
@@ -281,7 +197,6 @@ pub enum PrepareError {
          if=/dev/zero). Nothing was written"
     )]
     NotBlankUnnamed {
-        /// Path of the target.
         path: String,
         /// Offsets and first bytes.
         holds: String,
@@ -295,11 +210,9 @@ pub enum PrepareError {
          --overwrite {path}"
     )]
     UsedSince {
-        /// Path of the target.
         path: String,
         /// Description of the data.
         holds: String,
-        /// The test that writes.
         test: String,
     },
     /// The device was not named for overwriting.
@@ -307,11 +220,9 @@ pub enum PrepareError {
         "test \"{test}\" writes to {path} ({what}), and a device is only read unless --overwrite names it. {named}"
     )]
     DeviceNotNamed {
-        /// Path of the target.
         path: String,
         /// Model, serial, size.
         what: String,
-        /// The test that writes.
         test: String,
         /// Value given to `--overwrite`, and the correct one.
         named: String,
@@ -321,32 +232,20 @@ pub enum PrepareError {
         "--overwrite {given} names {targets}; say which by a name that only one of them has (a serial, a WWID, a whole \
          address), or run them one by one. Nothing was written"
     )]
-    OverwriteAmbiguous {
-        /// Value as typed.
-        given: String,
-        /// All targets that it names.
-        targets: String,
-    },
+    OverwriteAmbiguous { given: String, targets: String },
     /// An `--overwrite` value names none of the targets.
     #[error("--overwrite {given} names none of the targets; {known}")]
     OverwriteUnknown {
-        /// Value as typed.
         given: String,
         /// Accepted values.
         known: String,
     },
     /// The check whether the device may be written failed.
     #[error("refusing to write to {path}: cannot determine what is on it: {why}")]
-    Probe {
-        /// Path of the target.
-        path: String,
-        /// Cause.
-        why: String,
-    },
+    Probe { path: String, why: String },
     /// Another user of the file exists.
     #[error("refusing to write to {path}: {user}")]
     FileUsed {
-        /// Path of the target.
         path: String,
         /// Kind of use.
         user: String,
@@ -355,43 +254,25 @@ pub enum PrepareError {
     #[error(
         "{file} does not exist, and this only reads: nothing is created; name an existing file or device"
     )]
-    Absent {
-        /// Path or address.
-        file: String,
-    },
+    Absent { file: String },
     /// A device does not exist, or its name is mistyped.
     #[error("{path}: there is no such device, and Assay creates no files in /dev; lsblk lists the devices")]
-    NoSuchDevice {
-        /// Path of the target.
-        path: String,
-    },
+    NoSuchDevice { path: String },
     /// Another run of Assay uses the target.
     #[error("{path} is in use by another run of Assay; wait for it, or choose another target")]
-    InUse {
-        /// Path of the target.
-        path: String,
-    },
+    InUse { path: String },
     /// Another run of Assay on this machine uses a LUN, and one of the two writes to it.
     #[error(
         "{lun} is in use by another run of Assay on this machine, and one of the two writes to it; wait for it, or \
          choose another LUN"
     )]
-    LunInUse {
-        /// Its address.
-        lun: String,
-    },
+    LunInUse { lun: String },
     /// The path does not exist.
     #[error("{path} does not exist; assay run would create a file of that name")]
-    Missing {
-        /// Path of the target.
-        path: String,
-    },
+    Missing { path: String },
     /// io_uring was requested but is refused.
     #[error("this host refuses io_uring: {why}; use --io auto or --io psync")]
-    UringRefused {
-        /// Error of the system.
-        why: io::Error,
-    },
+    UringRefused { why: io::Error },
     /// Opening failed.
     #[error(transparent)]
     Open(#[from] OpenError),
@@ -400,9 +281,7 @@ pub enum PrepareError {
     Io {
         /// The failed operation.
         what: &'static str,
-        /// Path of the target.
         path: String,
-        /// Error of the system.
         source: io::Error,
     },
     /// Opening failed, and a change that it had made could not be undone.
@@ -410,37 +289,23 @@ pub enum PrepareError {
     NotUndone {
         /// Remaining changes, a clause each.
         left: String,
-        /// Why opening failed.
         source: Box<PrepareError>,
     },
     /// Filling failed.
     #[error("filling {path} failed at {at}: {why}")]
-    Fill {
-        /// Path of the target.
-        path: String,
-        /// Offset at which it failed.
-        at: Bytes,
-        /// Error of the system.
-        why: String,
-    },
+    Fill { path: String, at: Bytes, why: String },
     /// The plan trims a LUN that may not be filled.
     #[error(
         "{path} cannot be trimmed without being filled: Assay recognises the LUN by data that it wrote, as another \
          disk may take over its number; leave out --no-fill"
     )]
-    TrimUnfilled {
-        /// Address of the LUN.
-        path: String,
-    },
+    TrimUnfilled { path: String },
     /// Every target has passed inspection, and whoever asked does not want them opened.
     #[error("the targets of this host passed inspection, but the run was called off; nothing was changed")]
     NotOpened,
     /// The user requested a stop.
     #[error("stopped while {path} was being filled; the part that was filled is kept for the next run")]
-    Interrupted {
-        /// Path of the target.
-        path: String,
-    },
+    Interrupted { path: String },
 }
 
 impl PrepareError {

@@ -14,39 +14,33 @@ const UNCLOSED: &str = "the run is over, but the next one refuses the file or fi
 
 /// Why a run did not begin, ended early, or left something undone.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum RunnerError {
     /// A target could not be used.
     #[error("{source}")]
     Prepare {
-        /// Cause.
         #[from]
         source: PrepareError,
     },
     /// The plan cannot run on the targets; they are as they were.
     #[error("{source}")]
     Misfit {
-        /// Cause.
         #[from]
         source: Misfit,
     },
     /// The same, and a change could not be undone.
     #[error("{source}; earlier changes could not be undone: {left}")]
     MisfitNotUndone {
-        /// Cause.
         source: Misfit,
         /// Remaining changes, a clause each.
         left: String,
     },
     /// A target could not be filled.
     #[error("{source}")]
-    Fill {
-        /// Cause.
-        source: PrepareError,
-    },
+    Fill { source: PrepareError },
     /// The CPUs could not be kept from idling.
     #[error("{source}")]
     Awake {
-        /// Cause.
         #[from]
         source: AwakeError,
     },
@@ -62,26 +56,18 @@ pub enum RunnerError {
     /// The store has no id for the run.
     #[error("{source}")]
     Store {
-        /// Cause.
         #[from]
         source: StoreError,
     },
     /// A target that passed inspection could not be opened.
     #[error("{source}")]
-    Open {
-        /// Cause.
-        source: OpenError,
-    },
+    Open { source: OpenError },
     /// A target was lost between two reads.
     #[error("{source}")]
-    Lost {
-        /// Cause.
-        source: TargetLost,
-    },
+    Lost { source: TargetLost },
     /// The load ended early.
     #[error("{source}")]
     Run {
-        /// Cause.
         #[from]
         source: RunError,
     },
@@ -90,22 +76,13 @@ pub enum RunnerError {
     NotStored(#[from] NotStored),
     /// A target could not be closed.
     #[error("{UNCLOSED}")]
-    Close {
-        /// Cause.
-        source: PrepareError,
-    },
+    Close { source: PrepareError },
     /// The thread that closes targets could not be started.
     #[error("cannot start a thread to close the targets: {UNCLOSED}")]
-    CloseThread {
-        /// Cause.
-        source: std::io::Error,
-    },
+    CloseThread { source: std::io::Error },
     /// A file that Assay created could not be removed.
     #[error("{source}")]
-    Remove {
-        /// Cause.
-        source: PrepareError,
-    },
+    Remove { source: PrepareError },
 }
 
 /// What an error means for who asked.

@@ -20,19 +20,14 @@ pub struct Input {
 
 /// Why an input cannot be used. Each message is complete; [`std::error::Error::source`] returns the cause.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum InputError {
     /// It cannot be opened or read.
     #[error("cannot read {}", path.display())]
-    Io {
-        /// Path of the file.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// It is a device, a pipe or a directory.
     #[error("{} is {found}, but {wanted} must be a regular file", path.display())]
     NoFile {
-        /// Path given by the user.
         path: PathBuf,
         /// Its kind, with the article.
         found: &'static str,
@@ -42,21 +37,15 @@ pub enum InputError {
     /// It is larger than such a file may be.
     #[error("{} has {}; {wanted} may have at most {}", path.display(), size_said(*bytes, *bytes_max), most(*bytes_max))]
     TooLarge {
-        /// Path of the file.
         path: PathBuf,
-        /// Its size, bytes.
         bytes: u64,
-        /// The largest size, bytes.
         bytes_max: u64,
         /// Kind of input that was expected.
         wanted: &'static str,
     },
     /// It is not UTF-8.
     #[error("{} is not a text file in UTF-8", path.display())]
-    NoText {
-        /// Path of the file.
-        path: PathBuf,
-    },
+    NoText { path: PathBuf },
 }
 
 impl InputError {

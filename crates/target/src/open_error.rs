@@ -6,6 +6,7 @@ use thiserror::Error;
 
 /// Why a target could not be opened.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum OpenError {
     /// The file system does not support direct I/O.
     #[error(
@@ -15,12 +16,7 @@ pub enum OpenError {
     NoDirectIo(String),
     /// The member cannot be opened.
     #[error("cannot open {path}: {source}")]
-    Open {
-        /// Path of the member.
-        path: String,
-        /// Error of the system.
-        source: io::Error,
-    },
+    Open { path: String, source: io::Error },
     /// Another file replaced the prepared one.
     #[error(
         "{0} was replaced by another file after it was prepared; nothing was written to it; start the run again"
@@ -31,93 +27,51 @@ pub enum OpenError {
         "{target} changed after Assay inspected it ({what}), so it was not written; find out what else uses it, and \
          start the run again"
     )]
-    Changed {
-        /// Path or address.
-        target: String,
-        /// What changed.
-        what: String,
-    },
+    Changed { target: String, what: String },
     /// Another program has changed a file between two steps of a run.
     #[error(
         "another program has changed {target} since Assay last wrote to it ({what}), so the next step was not started; \
          find out which program uses it"
     )]
-    ChangedBetween {
-        /// Path or address.
-        target: String,
-        /// What changed.
-        what: String,
-    },
+    ChangedBetween { target: String, what: String },
     /// The ring could not be created.
     #[error("cannot set up io_uring: {0}; use --io psync")]
     Ring(#[source] io::Error),
     /// The caller provides no simulation.
     #[error("cannot open sim:{array}: {why}")]
-    Simulated {
-        /// The array.
-        array: String,
-        /// Reason.
-        why: String,
-    },
+    Simulated { array: String, why: String },
     /// A LUN cannot be reached or used.
     #[error("{lun}: {why}")]
-    Lun {
-        /// Its address.
-        lun: String,
-        /// Reason.
-        why: String,
-    },
+    Lun { lun: String, why: String },
     /// No portal of a LUN answered.
     #[error("{lun}: {why}")]
-    LunUnreached {
-        /// Its address.
-        lun: String,
-        /// Reason.
-        why: String,
-    },
+    LunUnreached { lun: String, why: String },
     /// A file on an NFS server was replaced.
     #[error(
         "{file}: the name now refers to another file, or to none: the file was moved, replaced or removed after \
          it was opened; the present file is left unchanged"
     )]
-    NfsElsewhere {
-        /// Its address.
-        file: String,
-    },
+    NfsElsewhere { file: String },
     /// A file on an NFS server cannot be reached or used.
     #[error("{file}: {why}")]
     Nfs {
-        /// Its address.
         file: String,
         /// Reason and remedy.
         why: String,
     },
     /// No connection to an NFS server came up.
     #[error("{file}: {why}")]
-    NfsUnreached {
-        /// Its address.
-        file: String,
-        /// Error of the connection.
-        why: String,
-    },
+    NfsUnreached { file: String, why: String },
     /// An NFS server did not answer in time.
     #[error("{file}: {why}")]
     NfsSilent {
-        /// Its address.
         file: String,
         /// The unanswered call.
         why: String,
     },
     /// The depth exceeds the limit of the initiator.
     #[error("{lun}: {depth} outstanding I/Os of one worker are more than {most}; use several workers")]
-    LunDepth {
-        /// Its address.
-        lun: String,
-        /// Requested depth.
-        depth: u32,
-        /// Largest depth.
-        most: u32,
-    },
+    LunDepth { lun: String, depth: u32, most: u32 },
     /// Several LUNs in one job.
     #[error(
         "{0} and other targets cannot share a job; give each LUN or NFS file a job of its own (`targets = [0]` and \

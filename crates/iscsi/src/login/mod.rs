@@ -27,23 +27,17 @@ const FULL_FEATURE: u8 = 3;
 
 /// Why a login failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum LoginError {
     /// The target refused.
     #[error("the target refused the login: {} (status {class:#04x}{detail:02x})", status_words(*class, *detail))]
-    Refused {
-        /// Status class.
-        class: u8,
-        /// Status detail.
-        detail: u8,
-    },
+    Refused { class: u8, detail: u8 },
     /// A value that the standard or our offer does not allow.
     #[error("the target answered {key}={value}, expected {expected}")]
     BadValue {
-        /// The key.
         key: String,
         /// The value, shortened.
         value: String,
-        /// The values that are allowed.
         expected: String,
     },
     /// A required key is missing.

@@ -71,6 +71,7 @@ pub(crate) const FLAG_CONTINUE: u8 = 0x40;
 
 /// An error in a header.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum PduError {
     /// A target must not send this opcode.
     #[error("opcode {0:#04x} is not valid from a target")]
@@ -80,19 +81,12 @@ pub enum PduError {
     BadField {
         /// Name of the field as in RFC 7143.
         field: &'static str,
-        /// Opcode of the PDU.
         opcode: u8,
-        /// The value received.
         value: u32,
     },
     /// The data segment is longer than what was declared at login.
     #[error("data segment of {got_bytes} bytes exceeds the declared MaxRecvDataSegmentLength of {max_bytes}")]
-    SegmentTooLong {
-        /// Length stated in the header, bytes.
-        got_bytes: u32,
-        /// Length declared at login, bytes.
-        max_bytes: u32,
-    },
+    SegmentTooLong { got_bytes: u32, max_bytes: u32 },
 }
 
 /// Basic header segment: 48 bytes in wire format.

@@ -48,15 +48,14 @@ pub mod status {
 
 /// An error in parameter data.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum ScsiDataError {
     /// The data is shorter than its format requires.
     #[error("{what} is {got_bytes} bytes long, at least {need_bytes} are needed")]
     TooShort {
         /// Name of the data.
         what: &'static str,
-        /// Length received, bytes.
         got_bytes: usize,
-        /// Length needed, bytes.
         need_bytes: usize,
     },
     /// A field has an invalid value.
@@ -64,7 +63,6 @@ pub enum ScsiDataError {
     BadField {
         /// Name of the data and field.
         what: &'static str,
-        /// The value.
         value: u64,
     },
 }

@@ -31,34 +31,23 @@ const IDLE_MAX: u32 = 10_000;
 
 /// A violation of the protocol by the target. With error recovery level 0 it ends the connection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum SessionError {
     /// Malformed header.
     #[error(transparent)]
     Pdu(#[from] PduError),
     /// A status number was left out: a response is missing.
     #[error("received StatSN {got}, expected {expected}: a response is missing")]
-    StatusGap {
-        /// StatSN received.
-        got: u32,
-        /// StatSN expected.
-        expected: u32,
-    },
+    StatusGap { got: u32, expected: u32 },
     /// A response to a task that is not in flight.
     #[error("PDU {opcode:#04x} is for task {itt:#010x}, which is not outstanding")]
-    UnknownTask {
-        /// Opcode.
-        opcode: u8,
-        /// Tag.
-        itt: u32,
-    },
+    UnknownTask { opcode: u8, itt: u32 },
     /// Read data outside of the command, received twice, or out of the agreed order.
     #[error("read data at {offset_bytes}+{data_bytes} is {fault}")]
     BadDataIn {
         /// Offset in the command's data, bytes.
         offset_bytes: u32,
-        /// Length, bytes.
         data_bytes: u32,
-        /// What is wrong.
         fault: &'static str,
     },
     /// An R2T outside of the command or against the agreed limits.
@@ -66,19 +55,12 @@ pub enum SessionError {
     BadR2t {
         /// Offset in the command's data, bytes.
         offset_bytes: u32,
-        /// Length asked for, bytes.
         desired_bytes: u32,
-        /// What is wrong.
         fault: &'static str,
     },
     /// The target rejected a PDU that Assay needs.
     #[error("the target rejected PDU {opcode:#04x}: {}", incoming::reject_words(*reason))]
-    Rejected {
-        /// Reason code.
-        reason: u8,
-        /// Opcode of the refused PDU.
-        opcode: u8,
-    },
+    Rejected { reason: u8, opcode: u8 },
     /// The PDU is not allowed in full feature phase.
     #[error("PDU {0:#04x} is not allowed in the full feature phase")]
     OutOfPhase(u8),

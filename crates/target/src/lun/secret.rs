@@ -28,16 +28,14 @@ pub struct Credentials(pub(super) ChapConfig);
 
 /// Why the credentials are not available.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the message of a variant says what its fields are")]
 pub enum SecretError {
     /// A name was given without a secret.
     #[error(
         "CHAP name `{user}` needs a secret: put it into a file (chap_file=PATH in the address, or ASSAY_CHAP_FILE) or \
          into ASSAY_CHAP_SECRET, or type it on a terminal"
     )]
-    NoSecret {
-        /// The name.
-        user: String,
-    },
+    NoSecret { user: String },
     /// A secret file was given without a name.
     #[error("chap_file is given without a CHAP name; write iscsi://NAME@host/…")]
     NoUser,
@@ -46,7 +44,6 @@ pub enum SecretError {
     File {
         /// Which file.
         path: PathBuf,
-        /// Why not.
         why: String,
     },
     /// Only one of two variables is set.
