@@ -20,7 +20,6 @@ pub struct ArrayRegion {
 }
 
 /// The place of members on an array, from their extents and the size of their disk.
-#[must_use]
 pub fn array_region(members: &[&MemberFacts], array: &Array) -> ArrayRegion {
     let span = Bytes(members.iter().map(|m| m.span_bytes).sum());
     let extent = Extent { members: u32::try_from(members.len()).unwrap_or(u32::MAX), ..Extent::outer(span) };

@@ -19,7 +19,6 @@ pub struct PublishedSetup {
 }
 
 /// Returns the published set-ups with the same tests, the nearest to the run first.
-#[must_use]
 pub fn published_beside(summary: &RunSummary) -> Vec<PublishedSetup> {
     let is_measured = |s: &&StepSummary| s.skipped.is_none() && s.unmeasured.is_none() && s.total.ops > 0;
     let steps: Vec<&StepSummary> = summary.steps.iter().filter(is_measured).collect();

@@ -45,7 +45,6 @@ impl Beside {
 
 /// Returns a sentence that compares a run with the data sheets of the drives below it; `None` for a run with an array
 /// file, and where too little of the drives is known.
-#[must_use]
 pub fn by_sheet(header: &RunHeader, summary: &RunSummary) -> Option<String> {
     if header.array.is_some() || header.imported.is_some() || header.diagnosis.is_some() {
         return None;

@@ -105,7 +105,6 @@ pub struct Touch {
 impl CacheProbe {
     /// Returns the share of other programs in the bytes that the disks moved, where it is so large that no cache can
     /// be distinguished.
-    #[must_use]
     pub fn disturbed(&self) -> Option<f64> {
         let shares = self.working_sets.iter().filter_map(|set| set.foreign);
         shares.max_by(f64::total_cmp).filter(|share| *share >= FOREIGN_MAX)
@@ -113,7 +112,6 @@ impl CacheProbe {
 }
 
 /// Returns what a run shows of caches; `None` if it has no sweep over working sets.
-#[must_use]
 pub fn cache_probe(header: &RunHeader, summary: &RunSummary) -> Option<CacheProbe> {
     let measured = measured(header, summary);
     let mut sets: Vec<(&Step, &StepSummary)> =

@@ -70,7 +70,6 @@ pub struct Case {
 
 impl Case {
     /// Returns whether its expectation is only a bound of the hardware, because the cost of the software is unknown.
-    #[must_use]
     pub fn is_bound(&self) -> bool {
         let software = match (&self.beside, &self.load) {
             (Some(beside), _) => beside.together.software,
@@ -92,7 +91,6 @@ pub struct JobCase {
 
 impl JobCase {
     /// What to expect of this one.
-    #[must_use]
     pub fn expected(&self) -> &assay_model::concurrent::ConcurrentJob {
         &self.together.jobs[self.job]
     }
@@ -127,13 +125,11 @@ impl Modelled {
     }
 
     /// Share of reads, %, over the mix.
-    #[must_use]
     pub fn read_pct(&self) -> f64 {
         self.mean_of(|a| a.read_pct)
     }
 
     /// Share of random positions, %, over the mix.
-    #[must_use]
     pub fn random_pct(&self) -> f64 {
         self.mean_of(|a| a.random_pct)
     }
@@ -144,7 +140,6 @@ impl Modelled {
     }
 
     /// Rate in MB/s (10^6) of this many I/Os per second.
-    #[must_use]
     pub fn mb_s(&self, iops: f64) -> f64 {
         iops * self.workload.mean_size() / 1e6
     }

@@ -116,7 +116,6 @@ struct DiskState {
 
 impl Collector {
     /// Nothing seen yet of the run that `header` begins.
-    #[must_use]
     pub fn new(header: &RunHeader) -> Self {
         Self {
             header: header.clone(),
@@ -156,7 +155,6 @@ impl Collector {
     }
 
     /// Everything so far.
-    #[must_use]
     pub fn summary(&self) -> RunSummary {
         let mut steps: Vec<StepSummary> =
             self.steps.iter().filter_map(|(id, state)| self.step_summary(*id, state)).collect();
@@ -184,7 +182,6 @@ impl Collector {
 
     /// Returns the rounds of a test that repeats its sweep until one load point is steady, with the last step of that
     /// load point; `None` for other tests, and before five rounds.
-    #[must_use]
     pub fn steady_sweep(&self, test: u32) -> Option<(StepId, SteadyState)> {
         let plan = self.header.plan.tests.get(test as usize)?;
         let tracked = (0..).zip(&plan.steps).filter(|(_, step)| step.stop.goal == Some(Goal::SteadySweep));
@@ -208,7 +205,6 @@ impl Collector {
     }
 
     /// One step so far; `None` before it began.
-    #[must_use]
     pub fn step_so_far(&self, id: StepId) -> Option<StepSummary> {
         self.step_summary(id, self.steps.get(&id)?)
     }
@@ -253,7 +249,6 @@ impl Collector {
     }
 
     /// Whether the measured window of a step may end: what its plan wants to know is known.
-    #[must_use]
     pub fn is_enough(&self, id: StepId) -> bool {
         let Some((plan, state)) = self.plan(id).zip(self.steps.get(&id)) else { return false };
         match plan.stop.goal {

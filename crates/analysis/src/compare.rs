@@ -113,7 +113,6 @@ pub struct TestPair {
 
 impl TestPair {
     /// Whether the test, or what it is judged by, is worse on the second side by more than noise.
-    #[must_use]
     pub fn is_worse(&self) -> bool {
         let against = self.cells.get(1).and_then(Option::as_ref).and_then(|cell| cell.against.as_ref());
         against.is_some_and(|against| {
@@ -226,7 +225,6 @@ pub struct FindingOf {
 ///
 /// # Panics
 /// Without any side.
-#[must_use]
 pub fn compare(sides: &[Side]) -> Comparison {
     compare_with(sides, &[])
 }
@@ -236,7 +234,6 @@ pub fn compare(sides: &[Side]) -> Comparison {
 ///
 /// # Panics
 /// Without any side.
-#[must_use]
 pub fn compare_same(sides: &[Side], history: &[Side]) -> Comparison {
     compared(sides, history, Purpose::Same)
 }
@@ -246,7 +243,6 @@ pub fn compare_same(sides: &[Side], history: &[Side]) -> Comparison {
 ///
 /// # Panics
 /// Without any side.
-#[must_use]
 pub fn compare_with(sides: &[Side], history: &[Side]) -> Comparison {
     compared(sides, history, Purpose::Change)
 }
@@ -295,7 +291,6 @@ fn compared(sides: &[Side], history: &[Side], purpose: Purpose) -> Comparison {
 
 impl Difference {
     /// `span 16GiB / 4GiB`.
-    #[must_use]
     pub fn says(&self) -> String {
         format!("{} {}", self.what, self.values.join(" / "))
     }
@@ -480,7 +475,6 @@ impl Judged {
 impl Against {
     /// The change of p99 where it belongs in the headline: it is real, or large although nothing is known of its
     /// spread.
-    #[must_use]
     pub fn notable_p99(&self) -> Option<Judged> {
         self.p99.filter(|p99| match p99.change {
             Change::Faster | Change::Slower | Change::PerhapsFaster | Change::PerhapsSlower => true,
@@ -576,7 +570,6 @@ impl Change {
     }
 
     /// As it stands in tables.
-    #[must_use]
     pub fn says(self) -> &'static str {
         match self {
             Self::Faster => "faster",

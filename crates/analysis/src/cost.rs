@@ -16,7 +16,6 @@ pub struct Cost {
 
 impl Cost {
     /// Of these rates at a price; `None` where nothing was reached.
-    #[must_use]
     pub fn of(price: &Price, iops: f64, mib_per_s: f64) -> Option<Self> {
         (iops > 0.0 && mib_per_s > 0.0).then(|| Self {
             per_1000_iops: price.amount / (iops / 1000.0),
@@ -27,7 +26,6 @@ impl Cost {
 }
 
 /// Returns the price of the targets of a run, where one is known.
-#[must_use]
 pub fn price(header: &RunHeader) -> Option<&Price> {
     header.setting.price.as_ref()
 }

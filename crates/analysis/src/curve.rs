@@ -108,7 +108,6 @@ pub struct DepthPoint {
 impl DepthCurve {
     /// Three points of random I/Os of which the second is far below the first and the third far above it, in the order
     /// of the depth: something was slower for a while, which may be Assay, so that no depth is known to be the knee.
-    #[must_use]
     pub fn dip(&self) -> Option<[&DepthPoint; 3]> {
         let highest = |of: &'_ [DepthPoint]| (0..of.len()).max_by(|a, b| of[*a].iops.total_cmp(&of[*b].iops));
         (1..self.points.len().saturating_sub(1)).find_map(|low| {
@@ -124,14 +123,12 @@ impl DepthCurve {
 impl LoadCurve {
     /// Returns true if a load fell behind and a higher one did not: something else slowed the target or this host for a
     /// while, so that no load is known to be its limit.
-    #[must_use]
     pub fn is_unsteady(&self) -> bool {
         self.points.windows(2).any(|two| two[0].is_saturated && !two[1].is_saturated)
     }
 }
 
 /// Returns the load curves of a run.
-#[must_use]
 pub fn load_curves(header: &RunHeader, summary: &RunSummary) -> Vec<LoadCurve> {
     let tests = header.plan.tests.iter().enumerate();
     tests.filter_map(|(index, test)| load_curve(header, summary, index, test)).collect()
@@ -201,7 +198,6 @@ fn load_point(plan: &Step, step: &StepSummary, maximum: Option<CurveMaximum>) ->
 }
 
 /// Returns the depth curves of a run.
-#[must_use]
 pub fn depth_curves(header: &RunHeader, summary: &RunSummary) -> Vec<DepthCurve> {
     let tests = header.plan.tests.iter().enumerate();
     tests.filter_map(|(index, test)| depth_curve(summary, index, test)).collect()

@@ -48,7 +48,6 @@ pub struct Detected {
 }
 
 /// Returns the array that a target is on; `None` where nothing of it is seen.
-#[must_use]
 pub fn detected(member: &MemberFacts) -> Option<Detected> {
     match member.kind {
         MemberKind::Lun => Some(remote(member, ProtocolKind::Iscsi)),

@@ -12,7 +12,6 @@ use assay_statistics::Estimate;
 
 /// Returns the digest of a run, from what its report is made from; `diagnosed` is the result of its diagnosis, a
 /// sentence, where it is one.
-#[must_use]
 pub fn digest(
     header: &RunHeader,
     summary: &RunSummary,

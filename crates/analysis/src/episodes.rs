@@ -33,7 +33,6 @@ const SAME_S: f64 = 3.0;
 const SAMPLE_S: f64 = 1.5;
 
 /// Returns what happened in the window of a step, by kind.
-#[must_use]
 pub fn episodes(step: &StepSummary) -> Vec<Episode> {
     let mut found = gaps(step);
     found.extend(outages(&step.path_moments, step.seconds));

@@ -38,7 +38,6 @@ pub struct Judgement {
 
 impl Judgement {
     /// Judges cases; `array` is what all of them are on, or empty.
-    #[must_use]
     pub fn of(array: String, cases: Vec<Case>) -> Self {
         let findings = rules::of_cases(&cases);
         let verdicts: Vec<Option<Verdict>> =
@@ -48,7 +47,6 @@ impl Judgement {
     }
 
     /// The case and verdict of a step.
-    #[must_use]
     pub fn step(&self, id: StepId) -> Option<(&Case, Option<&Verdict>)> {
         self.of_step(id).find(|(case, _)| case.beside.is_none())
     }
@@ -202,7 +200,6 @@ fn together(
 }
 
 /// Judges the rows of a published table by data sheets only: what software costs is what they are to show.
-#[must_use]
 pub fn judge_published(table: &Published) -> Judgement {
     let mut tables = Tables::default();
     let cases = table.rows.iter().map(|row| {

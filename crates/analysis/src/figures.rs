@@ -3,20 +3,17 @@
 use assay_spec::units::grouped;
 
 /// Returns a rate without decimals, its thousands separated.
-#[must_use]
 pub fn whole(value: f64) -> String {
     grouped(&format!("{:.0}", value.max(0.0)))
 }
 
 /// Returns the text with a capital at its beginning.
-#[must_use]
 pub fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Returns a time in the unit that fits, with three digits: `9 µs`, `0.35 µs`, `105 µs`, `70.0 ms`, `1.20 s`.
-#[must_use]
 pub fn time(us: f64) -> String {
     // What rounds up to a thousand of a unit is one of the next.
     match us {

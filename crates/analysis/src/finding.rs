@@ -38,7 +38,6 @@ pub struct Evidence {
 
 impl Evidence {
     /// Returns a piece of evidence; values that are not finite become 0.
-    #[must_use]
     pub fn new(label: &str, value: f64, unit: &str) -> Self {
         let value = if value.is_finite() { value } else { 0.0 };
         Self { label: label.to_owned(), value, unit: unit.to_owned() }
@@ -46,7 +45,6 @@ impl Evidence {
 }
 
 /// Returns the text up to the first full stop that a new sentence follows.
-#[must_use]
 pub fn first_sentence(says: &str) -> &str {
     let mut ends = says.match_indices(". ").map(|(at, _)| at);
     let is_end = |at: &usize| says[at + 2..].starts_with(|c: char| c.is_uppercase());

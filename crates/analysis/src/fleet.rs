@@ -31,7 +31,6 @@ pub struct HostRate {
 
 impl HostRate {
     /// Whether nothing came from it until the end of the step.
-    #[must_use]
     pub fn is_lost(&self) -> bool {
         self.end.as_ref().is_some_and(|end| end.lost.is_some())
     }
@@ -50,7 +49,6 @@ pub struct HostSpread {
 
 impl HostSpread {
     /// Returns the hosts of a step; `None` for a run of one host, and where fewer than two took part.
-    #[must_use]
     pub fn of(header: &RunHeader, step: &StepSummary) -> Option<Self> {
         if header.setting.hosts.is_empty() {
             return None;
@@ -93,21 +91,18 @@ impl HostSpread {
     }
 
     /// Returns the host with the lowest rate, of those that were not lost.
-    #[must_use]
     pub fn slowest(&self) -> &HostRate {
         let slower = |a: &&HostRate, b: &&HostRate| a.iops.total_cmp(&b.iops);
         self.measured().min_by(slower).expect("a spread has two hosts")
     }
 
     /// Returns the host with the highest rate, of those that were not lost.
-    #[must_use]
     pub fn fastest(&self) -> &HostRate {
         let slower = |a: &&HostRate, b: &&HostRate| a.iops.total_cmp(&b.iops);
         self.measured().max_by(slower).expect("a spread has two hosts")
     }
 
     /// Returns the host whose clock runs away fastest, where one does by more than is usual and than the error allows.
-    #[must_use]
     pub fn drifting(&self) -> Option<(&str, ClockDrift)> {
         let of = |host: &'_ HostRate| host.end.as_ref().and_then(|end| end.drift);
         let sure = |drift: ClockDrift| drift.ppb.unsigned_abs().saturating_sub(drift.error_ppb);
@@ -117,7 +112,6 @@ impl HostSpread {
 
     /// Returns the time between the first I/O of the first host and that of the last, ns, and how wrong the clocks may
     /// make it; `None` where one that was not lost issued none, and where fewer than two were not.
-    #[must_use]
     pub fn start_skew_ns(&self) -> Option<(u64, u64)> {
         let ends: Vec<&HostEnd> = self.measured().map(|host| host.end.as_ref()).collect::<Option<_>>()?;
         if ends.len() < 2 {
@@ -175,7 +169,6 @@ const ALIKE: f64 = 0.2;
 
 impl HostExperiments {
     /// Returns the experiments of a run that measured all hosts together and each alone; `None` for every other run.
-    #[must_use]
     pub fn of(header: &RunHeader, summary: &RunSummary) -> Option<Self> {
         let names: Vec<&str> = header.setting.hosts.iter().map(|host| host.name.as_str()).collect();
         let rates = |step: &StepSummary| -> Option<BTreeMap<String, f64>> {

@@ -40,7 +40,6 @@ impl SteadyState {
     pub const SLOPE_MAX: f64 = Parts::SLOPE_MAX;
 
     /// Judges the last five rounds; `None` before there are so many.
-    #[must_use]
     pub fn of(rounds: Vec<Round>, round_s: f64, tracks: Tracks) -> Option<Self> {
         let first = rounds.len().checked_sub(Goal::ROUNDS)?;
         let tracked: Vec<f64> = rounds[first..].iter().map(|round| tracks.of(round)).collect();

@@ -158,7 +158,6 @@ impl Suspect {
 }
 
 /// Returns what limits the steps of a run; `None` where no step was judged.
-#[must_use]
 pub fn limits(header: &RunHeader, summary: &RunSummary) -> Option<RunLimits> {
     // Of another tool's results, neither the target nor the host is known.
     if header.imported.is_some() {
@@ -179,7 +178,6 @@ pub fn limits(header: &RunHeader, summary: &RunSummary) -> Option<RunLimits> {
 
 impl RunLimits {
     /// Returns the verdict on the run: its sentence, and the limit that most tests share.
-    #[must_use]
     pub fn verdict(&self) -> RunVerdict {
         let count = |limit: &StepLimit| self.steps.iter().filter(|other| other.kind == limit.kind).count();
         let weight = |limit: &&StepLimit| (limit.kind != LimitKind::Rate, count(limit));
@@ -196,7 +194,6 @@ impl RunLimits {
 }
 
 /// Returns what is said to limit a run: by the description of its array where there is one, else by its own facts.
-#[must_use]
 pub fn verdict_on(
     header: &RunHeader,
     summary: &RunSummary,

@@ -28,7 +28,6 @@ pub(crate) struct TwoModes {
 }
 
 /// Returns the two modes of a distribution, if it has two that lie well apart with little between them.
-#[must_use]
 pub(crate) fn two_modes(latency: &Latency) -> Option<TwoModes> {
     let alone = [(1.0, latency)];
     let candidates = thresholds(&alone).filter_map(|us| {

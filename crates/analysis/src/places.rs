@@ -19,7 +19,6 @@ type Series = Vec<(u64, u64)>;
 
 /// Returns what the places of a run's I/Os on a target say, over all steps in which they were random, and of the same
 /// size and window as in the first of these; `None` where they are too few.
-#[must_use]
 pub fn places(header: &RunHeader, summary: &RunSummary, target: usize) -> Option<LoadPlaces> {
     let mut first = None::<&Job>;
     let mut series: Vec<Series> = Vec::new();
@@ -82,7 +81,6 @@ fn of_target(job: &Job, sample: &PlaceSample, target: usize) -> Series {
 }
 
 /// Returns which member of a stripe is slow, a clause.
-#[must_use]
 pub fn member_says(stripe: &Stripe) -> Option<String> {
     let slow = stripe.slow.first()?;
     Some(format!(
@@ -95,7 +93,6 @@ pub fn member_says(stripe: &Stripe) -> Option<String> {
 }
 
 /// The same of a file: its offsets say which chunks are slow, and not on which member they lie.
-#[must_use]
 pub fn chunks_say(stripe: &Stripe) -> Option<String> {
     Some(format!(
         "one in {} chunks of {} takes {:.1} times as long as the others",
@@ -106,7 +103,6 @@ pub fn chunks_say(stripe: &Stripe) -> Option<String> {
 }
 
 /// Returns which region is slow, a clause.
-#[must_use]
 pub fn region_says(region: &SlowRegion) -> String {
     let (from, to) = (Bytes(region.from_bytes).rounded(), Bytes(region.to_bytes).rounded());
     format!("{from} to {to} takes {:.1} times as long as the rest", region.times)

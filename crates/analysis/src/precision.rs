@@ -35,7 +35,6 @@ pub struct Precision {
 }
 
 /// Returns the precision of a step; `None` where it measured nothing.
-#[must_use]
 pub fn precision(step: &StepSummary) -> Option<Precision> {
     if step.skipped.is_some() || step.unmeasured.is_some() || step.total.ops == 0 {
         return None;
@@ -147,7 +146,6 @@ impl<'w> Window<'w> {
 
 impl Precision {
     /// The estimate of a figure; `None` where no I/O succeeded.
-    #[must_use]
     pub fn of(&self, figure: Figure) -> Option<Estimate> {
         match figure {
             Figure::Iops => Some(self.iops),

@@ -43,7 +43,6 @@ pub struct Repeat {
 
 impl Pooled {
     /// Returns the number of repetitions whose interval contains the level of all.
-    #[must_use]
     pub fn holding(&self) -> usize {
         let holds =
             |run: &&Repeat| run.iops.ends().is_some_and(|(lo, hi)| (lo..=hi).contains(&self.iops.value));
@@ -52,7 +51,6 @@ impl Pooled {
 }
 
 /// Returns every test of the repetitions of a side, in the order of the first that has it.
-#[must_use]
 pub fn pooled(side: &Side) -> Vec<Pooled> {
     let mut tests: Vec<(String, String)> = Vec::new();
     for row in side.readings.iter().flat_map(|reading| &reading.rows) {

@@ -89,7 +89,6 @@ pub(crate) struct Found {
 }
 
 /// Returns everything the rules find in a run, the gravest first.
-#[must_use]
 pub fn findings(header: &RunHeader, summary: &RunSummary) -> Vec<Finding> {
     let run = Run { header, summary };
     // The rules are about runs of Assay; of another tool's results too little is known.
@@ -157,7 +156,6 @@ pub(crate) fn across(first: &[Case], own: &[Case]) -> Vec<Finding> {
 }
 
 /// Returns the steps whose numbers something disturbed, by the findings of their run.
-#[must_use]
 pub fn disturbed_steps(findings: &[Finding]) -> Vec<StepId> {
     findings
         .iter()
@@ -167,14 +165,12 @@ pub fn disturbed_steps(findings: &[Finding]) -> Vec<StepId> {
 }
 
 /// Returns true for a finding that says that something other than the storage changed the numbers.
-#[must_use]
 pub fn is_disturbance(finding: &Finding) -> bool {
     let rule = RULES.iter().find(|rule| rule.id == finding.rule);
     finding.severity >= Severity::Warning && rule.is_some_and(|rule| rule.effect == Effect::Disturbs)
 }
 
 /// Returns the present name of a rule, by that or by the name that earlier releases gave it.
-#[must_use]
 pub fn rule_name(name: &str) -> &str {
     RULES.iter().find(|rule| rule.alias == Some(name)).map_or(name, |rule| rule.id)
 }
@@ -238,7 +234,6 @@ fn composed(
 }
 
 /// Returns the step as people call it.
-#[must_use]
 pub fn step_name(step: &StepSummary) -> String {
     format!("{} {}", step.test, step.step).trim_end().to_owned()
 }

@@ -64,7 +64,6 @@ pub enum ScaleLimit {
 }
 
 /// Judges the runs of a plan under a growing load, each with its number of targets.
-#[must_use]
 pub fn scale(runs: &[(&RunHeader, &RunSummary)]) -> Vec<ScaledTest> {
     let Some((_, first)) = runs.first() else { return Vec::new() };
     let names = first.steps.iter().map(name_of).collect::<Vec<_>>();

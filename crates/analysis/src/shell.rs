@@ -4,7 +4,6 @@ use assay_spec::Plan;
 
 /// Returns what the command line changed in a plan, as it is typed: `--quick`, `--set run=20s`, `--rate 500/s`. The
 /// record has the words of `--set` as they were, and of other options what they set.
-#[must_use]
 pub fn options(plan: &Plan) -> Vec<String> {
     let typed = |change: &String| {
         let named = |option: &str, value: &str| format!("{option} {}", quoted(value));
@@ -23,7 +22,6 @@ pub fn options(plan: &Plan) -> Vec<String> {
 }
 
 /// Returns a word as it is typed in a shell.
-#[must_use]
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,+@%".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {

@@ -33,19 +33,16 @@ pub struct PlannedStep {
 
 impl PlannedStep {
     /// Returns how long it takes, as far as the plan tells.
-    #[must_use]
     pub fn time(&self) -> Duration {
         self.warmup + self.window.unwrap_or_default()
     }
 
     /// Returns what ends the measured window, in words: `2min`, `20000 I/Os`.
-    #[must_use]
     pub fn until(&self) -> &str {
         &self.until
     }
 
     /// Returns true if the plan tells how long it takes.
-    #[must_use]
     pub fn is_timed(&self) -> bool {
         self.window.is_some()
     }
@@ -94,7 +91,6 @@ pub enum Left {
 
 impl Standing {
     /// Of a plan whose steps follow each other.
-    #[must_use]
     pub fn new(plan: &Plan) -> Self {
         let mut steps = Vec::new();
         for (test_index, test) in (0..).zip(&plan.tests) {
@@ -112,31 +108,26 @@ impl Standing {
     }
 
     /// Of experiments that are chosen one after another, in so many seconds.
-    #[must_use]
     pub fn of_diagnosis(plan: &Plan, budget_s: f64) -> Self {
         Self { budget: Some(Duration::from_secs_f64(budget_s.max(0.0))), ..Self::new(plan) }
     }
 
     /// Returns the steps of the plan.
-    #[must_use]
     pub fn steps(&self) -> &[PlannedStep] {
         &self.steps
     }
 
     /// Returns the number of steps that have begun.
-    #[must_use]
     pub fn begun(&self) -> usize {
         self.begun
     }
 
     /// Returns the time for a diagnosis.
-    #[must_use]
     pub fn budget(&self) -> Option<Duration> {
         self.budget
     }
 
     /// Returns the step that is going on.
-    #[must_use]
     pub fn current(&self) -> Option<&PlannedStep> {
         self.running.and_then(|running| self.steps.get(running.index))
     }
@@ -160,7 +151,6 @@ impl Standing {
     }
 
     /// Returns where the run stands, so many ns after its start; `None` between steps.
-    #[must_use]
     pub fn at(&self, at_ns: u64) -> Option<Moment> {
         let running = self.running.as_ref()?;
         let step = self.steps.get(running.index)?;

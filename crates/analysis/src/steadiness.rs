@@ -17,7 +17,6 @@ pub struct FiveParts {
 }
 
 /// Returns the window of a step in five parts; `None` where it is shorter than 10 s or paced.
-#[must_use]
 pub fn five_parts(step: &StepSummary) -> Option<FiveParts> {
     if step.load != crate::summary::Load::Closed {
         return None;

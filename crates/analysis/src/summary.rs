@@ -67,7 +67,6 @@ impl From<Option<Outcome>> for RunStatus {
 
 impl RunStatus {
     /// As it stands in JSON and tables.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -245,7 +244,6 @@ pub struct TcpPoint {
 impl StepSummary {
     /// How long the tester did not run in what was measured, of several hosts how long at least one did not, s; 0 where
     /// all always ran.
-    #[must_use]
     pub fn gap_s(&self) -> f64 {
         let measured = self.gaps.iter().filter(|gap| gap.kind.is_standstill() && gap.place.is_measured());
         covered_ns(measured) as f64 / 1e9
@@ -334,7 +332,6 @@ pub struct OpSummary {
 
 impl OpSummary {
     /// `stats` over a window of `seconds`; rates are 0 where there is no window.
-    #[must_use]
     pub fn over(stats: &OpStats, seconds: f64) -> Self {
         let per_s = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
         Self {
@@ -350,19 +347,16 @@ impl OpSummary {
     }
 
     /// The same without I/Os and rates: of a window that is too short to be a result. Errors stay.
-    #[must_use]
     pub(crate) fn errors_only(&self) -> Self {
         Self { errors: self.errors, ..Self::default() }
     }
 
     /// The same without rates: of a window that errors ended too soon. What succeeded is counted.
-    #[must_use]
     pub(crate) fn without_rates(&self) -> Self {
         Self { iops: 0.0, mib_per_s: 0.0, mb_per_s: 0.0, ..self.clone() }
     }
 
     /// Several jobs in one: counts, rates and distributions added.
-    #[must_use]
     pub fn sum(parts: &[&Self]) -> Self {
         Self::sum_over(&parts.iter().map(|part| (*part, 1.0)).collect::<Vec<_>>())
     }
@@ -389,7 +383,6 @@ impl OpSummary {
     }
 
     /// The distribution a user waits by: response where it is known, else service.
-    #[must_use]
     pub fn waited(&self) -> &Latency {
         self.response.as_ref().unwrap_or(&self.service)
     }

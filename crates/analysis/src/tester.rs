@@ -29,7 +29,6 @@ pub struct TesterUse {
 }
 
 /// Returns the use of a step; `None` where it measured nothing.
-#[must_use]
 pub fn tester_use(header: &RunHeader, summary: &RunSummary, step: &StepSummary) -> Option<TesterUse> {
     let case = Run { header, summary }.case(step).filter(|_| step.unmeasured.is_none())?;
     let ratio = null_share(case);
@@ -56,7 +55,6 @@ pub struct TesterLimits {
 }
 
 /// Returns the limits of the tester; `None` for a run of no storage, or of another tool.
-#[must_use]
 pub fn tester_limits(header: &RunHeader, summary: &RunSummary) -> Option<TesterLimits> {
     let run = Run { header, summary };
     if header.imported.is_some() || run.storage().next().is_none() {

@@ -42,7 +42,6 @@ pub struct Judged {
 /// Returns the answer to each limit for each step that it is about, of those that the plan's tests have: a run that
 /// ended early may lack the test, and have another with its name as a part. A limit without a step is undecided: a
 /// script must not take silence for a pass.
-#[must_use]
 pub fn judge_thresholds(tests: &[Test], summary: &RunSummary, thresholds: &[Threshold]) -> Vec<Judged> {
     thresholds.iter().flat_map(|threshold| of_threshold(tests, summary, threshold)).collect()
 }

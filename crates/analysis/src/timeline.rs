@@ -95,14 +95,12 @@ impl HeatMap {
     pub(crate) const PER_OCTAVE: i32 = 4;
 
     /// The rung of a latency.
-    #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "a logarithm of a time")]
     pub fn rung(ns: f64) -> i32 {
         (ns.max(1.0).log2() * f64::from(Self::PER_OCTAVE)).floor() as i32
     }
 
     /// The shortest latency of a rung, ns.
-    #[must_use]
     pub fn low_ns(rung: i32) -> f64 {
         (f64::from(rung) / f64::from(Self::PER_OCTAVE)).exp2()
     }

@@ -90,7 +90,6 @@ impl Level {
     }
 
     /// Returns the level of repetitions in short in a test; `None` where none of them completed it with the same load.
-    #[must_use]
     pub fn of_digests(repetitions: &[RunDigest], test: &TestDigest) -> Option<Self> {
         let is_it = |of: &&TestDigest| {
             of.complete && of.test == test.test && of.step == test.step && of.load == test.load
@@ -106,7 +105,6 @@ impl Level {
 impl Trend {
     /// Returns the level of these runs: the geometric mean of their values and its interval, as a comparison has it for
     /// a side; `None` where none of them completed the test.
-    #[must_use]
     pub fn level(&self, runs: &[String]) -> Option<Level> {
         let all = self.points.iter().chain(self.others.iter().map(|other| &other.point));
         let of: Vec<&TrendPoint> = all.filter(|point| runs.contains(&point.run)).collect();
@@ -116,13 +114,11 @@ impl Trend {
     }
 
     /// Whether there are enough runs for a change to be found.
-    #[must_use]
     pub fn can_show_changes(&self) -> bool {
         self.points.len() >= CHANGES_MIN
     }
 
     /// Returns the part of the trend from a moment on, ms since 1970 UTC.
-    #[must_use]
     pub fn since(&self, from_unix_ms: u64) -> Self {
         let mut part = self.clone();
         part.points.retain(|point| point.started_unix_ms >= from_unix_ms);
@@ -173,7 +169,6 @@ pub struct ChangePoint {
 
 /// Returns the trend of every test that at least two runs completed, in the order in which the runs have them. The
 /// runs are in any order.
-#[must_use]
 pub fn trends(runs: &[TrendRun<'_>]) -> Vec<Trend> {
     let mut runs: Vec<&TrendRun<'_>> = runs.iter().collect();
     runs.sort_by_key(|run| (run.started_unix_ms, run.run));

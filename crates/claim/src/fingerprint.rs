@@ -32,7 +32,6 @@ pub enum WriteTimes {
 
 impl WriteTimes {
     /// Returns how the file system of an open file sets them.
-    #[must_use]
     pub fn of(file: &File) -> Self {
         /// `f_type` of cifs with SMB 1 and with later versions, as in statfs(2).
         const SMB: [i64; 2] = [0xFF53_4D42, 0xFE53_4D42];
@@ -88,7 +87,6 @@ impl Fingerprint {
     }
 
     /// Returns the difference in words; `None` if there is none.
-    #[must_use]
     pub fn difference(&self, now: &Self) -> Option<&'static str> {
         if self.length_bytes != now.length_bytes {
             Some("its size")

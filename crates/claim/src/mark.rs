@@ -155,7 +155,6 @@ pub enum VoidMark {
 
 impl Mark {
     /// Returns the marker if it describes its file.
-    #[must_use]
     pub fn valid(self) -> Option<Marker> {
         match self {
             Self::Valid(marker) => Some(marker),
@@ -203,7 +202,6 @@ impl Mark {
 
 impl Marker {
     /// Returns a marker for an empty file.
-    #[must_use]
     pub fn new(created: bool) -> Self {
         Self {
             version: MARKER_VERSION,

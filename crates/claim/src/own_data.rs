@@ -32,7 +32,6 @@ pub enum Author {
 }
 
 /// Returns the origin of a sector, determined by its bytes alone.
-#[must_use]
 pub fn author(sector: &[u8]) -> Author {
     // A comparison of the sector with itself, shifted by one byte, is one fast pass of memcmp.
     if sector.is_empty() || sector[1..] == sector[..sector.len() - 1] {

@@ -9,7 +9,6 @@ const FEW: u32 = 4;
 /// Whether idle CPUs of this host would be a part of the experiments with few I/Os in flight, and not of the load, the
 /// first test: those of a virtual machine wake up late, and a load with a queue leaves them no time to idle. Under a
 /// CPU quota what keeps them awake would use it up, and the load would stand still.
-#[must_use]
 pub fn is_to_keep_awake(plan: &Plan, host: &HostFacts) -> bool {
     let of = |step: &Step| {
         let jobs = step.jobs.iter().map(|job| job.workers.saturating_mul(job.outstanding));

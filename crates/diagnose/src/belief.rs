@@ -55,7 +55,6 @@ pub struct Belief<'s> {
 
 impl<'s> Belief<'s> {
     /// Nothing measured yet: every one of these hypotheses that applies is as likely as the others.
-    #[must_use]
     pub fn among(hypotheses: &[&'static Hypothesis], setting: &'s Setting) -> Self {
         let applying = hypotheses.iter().filter(|hypothesis| (hypothesis.applies)(setting));
         let logs =
@@ -84,7 +83,6 @@ impl<'s> Belief<'s> {
     }
 
     /// The hypotheses with their probabilities, the most probable first, and beside them that none of them is true.
-    #[must_use]
     pub fn odds(&self) -> Vec<Odds> {
         let mut odds = self.listed_odds();
         let Some(first) = odds.first().copied() else { return odds };
@@ -171,7 +169,6 @@ impl<'s> Belief<'s> {
     /// Information that an experiment is expected to give, nats: the mean over the hypotheses of the distance between
     /// what each expects of its rate and what all together expect (Lindley 1956). An experiment that sets the rate
     /// shows its latency.
-    #[must_use]
     pub(crate) fn expected_information(&self, experiment: Experiment, error: f64) -> f64 {
         let quantity = match experiment {
             Experiment::HalfRate => Quantity::PacedLatency,

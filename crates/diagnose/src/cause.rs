@@ -92,7 +92,6 @@ pub enum Cause {
 
 impl Cause {
     /// As it stands in JSON and tables.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::TesterCpu => "tester-cpu",

@@ -41,13 +41,11 @@ pub struct Choice {
 
 /// Returns the experiment with the most expected information per second that can be made in the time that is left;
 /// `None` where the odds are settled, or nothing more can be found out.
-#[must_use]
 pub fn choose(header: &RunHeader, summary: &RunSummary, left_s: f64) -> Option<Choice> {
     choose_among(&ALL, header, summary, left_s)
 }
 
 /// The same for a list of causes.
-#[must_use]
 pub fn choose_among(
     hypotheses: &[&'static Hypothesis],
     header: &RunHeader,

@@ -74,14 +74,12 @@ pub struct Order<'o> {
 }
 
 /// Returns the length of the measured window and of the warm-up for a budget, s.
-#[must_use]
 pub fn timing(budget_s: f64) -> (f64, f64) {
     let run = (budget_s / 24.0).clamp(1.05, 15.0);
     (run, (run / 4.0).clamp(0.25, 2.0))
 }
 
 /// Returns every experiment that can be made with a load.
-#[must_use]
 pub fn plan(order: &Order<'_>) -> Vec<ExperimentTest> {
     let Some(load) = order.plan.tests.first().and_then(|test| test.steps.first()) else { return Vec::new() };
     let (run, warmup) = timing(order.budget_s);

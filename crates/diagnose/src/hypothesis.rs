@@ -12,7 +12,6 @@ pub type Expects = fn(Quantity, &Setting) -> Option<Range>;
 
 impl Hypothesis {
     /// Where a quantity lies if one form of the hypothesis is true.
-    #[must_use]
     pub fn expected(&self, form: usize, quantity: Quantity, setting: &Setting) -> Option<Range> {
         let form = self.forms.get(form)?;
         let of_mix =

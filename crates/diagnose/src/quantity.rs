@@ -230,7 +230,6 @@ impl Quantity {
     }
 
     /// Where the number lies, with 90 % probability, for a hypothesis that expects nothing in particular.
-    #[must_use]
     pub fn usual(self) -> Range {
         let (lo, hi) = self.entry().usual;
         Range { lo, hi }
@@ -238,7 +237,6 @@ impl Quantity {
 
     /// Where the number lies for a hypothesis that says nothing else: an experiment that does not touch what limits
     /// leaves the rate as it is. `None` where that does not follow.
-    #[must_use]
     pub fn unchanged(self) -> Option<Range> {
         use Experiment as E;
         let experiment = match self {
@@ -331,7 +329,6 @@ impl Quantity {
     }
 
     /// In words, as the table of a diagnosis has it.
-    #[must_use]
     pub fn words(self) -> &'static str {
         self.entry().words
     }
@@ -384,7 +381,6 @@ pub struct Observation {
 
 impl Observation {
     /// Returns the whole error if disturbances of the host count by this scale.
-    #[must_use]
     pub(crate) fn whole_error(&self, scale: f64) -> f64 {
         self.error.hypot(self.host_error * scale)
     }

@@ -50,13 +50,11 @@ const NAMED_MAX: usize = 8;
 
 /// Returns what the experiments of a run say so far; `None` for a run that is no diagnosis, or before the load itself
 /// was measured.
-#[must_use]
 pub fn diagnose(header: &RunHeader, summary: &RunSummary) -> Option<Diagnosis> {
     diagnose_among(&ALL, header, summary)
 }
 
 /// The same for a list of causes.
-#[must_use]
 pub fn diagnose_among(
     hypotheses: &[&'static Hypothesis],
     header: &RunHeader,
@@ -71,7 +69,6 @@ pub fn diagnose_among(
 }
 
 /// Returns the result of a diagnosis in a sentence; `None` as in [`diagnose`].
-#[must_use]
 pub fn headline(header: &RunHeader, summary: &RunSummary) -> Option<String> {
     diagnose(header, summary).map(|diagnosis| diagnosis.says)
 }

@@ -74,7 +74,6 @@ pub struct Setting {
 
 impl Setting {
     /// Returns the setting of a diagnosis; `None` for another run, or where its first test is not the load itself.
-    #[must_use]
     pub fn of(header: &RunHeader) -> Option<Self> {
         let facts = header.diagnosis.as_ref()?;
         let base = facts.experiments.iter().position(|experiment| *experiment == Experiment::Base)?;
@@ -123,44 +122,37 @@ impl Setting {
     }
 
     /// Whether the load writes.
-    #[must_use]
     pub fn writes(&self) -> bool {
         self.reads < 1.0
     }
 
     /// Whether the target is a medium of this host.
-    #[must_use]
     pub fn is_local(&self) -> bool {
         matches!(self.reach, Reach::Local | Reach::Cached)
     }
 
     /// Whether what the device is may limit: its bus, its temperature. Behind a server or another program it is not
     /// known whether there is one, unless this host names it.
-    #[must_use]
     pub(crate) fn has_own_device(&self) -> bool {
         self.is_local() && (!self.is_served || self.is_on_device)
     }
 
     /// Whether a network or another program carries the I/O out.
-    #[must_use]
     pub fn is_remote(&self) -> bool {
         self.reach == Reach::Remote
     }
 
     /// Whether there is a medium at all.
-    #[must_use]
     pub(crate) fn has_medium(&self) -> bool {
         self.is_local() || self.is_remote()
     }
 
     /// Whether this host or the target shows the state that is a cause.
-    #[must_use]
     pub fn shows(&self, cause: Cause) -> bool {
         self.shown.contains(&cause)
     }
 
     /// Whether offsets are mostly random.
-    #[must_use]
     pub fn is_random(&self) -> bool {
         self.random >= 0.3
     }

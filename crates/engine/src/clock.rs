@@ -14,7 +14,6 @@ pub struct Clock {
 
 impl Clock {
     /// Returns a clock whose epoch is now.
-    #[must_use]
     pub fn start() -> Self {
         Self { epoch: Instant::now(), epoch_ns: monotonic_ns() }
     }
@@ -22,13 +21,11 @@ impl Clock {
     /// Returns the time since the epoch, ns.
     // Not `Instant::elapsed`, which takes as long for the difference as for the time.
     #[inline]
-    #[must_use]
     pub fn now_ns(&self) -> u64 {
         monotonic_ns() - self.epoch_ns
     }
 
     /// Returns the epoch.
-    #[must_use]
     pub fn epoch(&self) -> Instant {
         self.epoch
     }

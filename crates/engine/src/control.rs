@@ -23,7 +23,6 @@ impl StopSignal {
     }
 
     /// Returns true if a stop was requested.
-    #[must_use]
     pub fn is_set(&self) -> bool {
         self.is_set.load(Ordering::Relaxed)
     }
@@ -65,7 +64,6 @@ impl CommonStart {
     /// Returns a start that is asked once for each step, in the thread of the run, when every worker is ready; it is
     /// given the moment at which the clock of the run's events showed 0. It may take its time, as no load runs; it has
     /// to look for a stop by itself. `None` begins at once.
-    #[must_use]
     pub fn new(ask: impl Fn(StepId, Instant) -> Option<Instant> + Send + Sync + 'static) -> Self {
         Self { ask: Some(Arc::new(ask)) }
     }

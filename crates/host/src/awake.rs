@@ -106,7 +106,6 @@ pub fn pin_current_thread(cpu: usize) -> io::Result<()> {
 
 /// Returns the CPUs that the main thread of this process may run on, ascending; at least one. For a pinned worker this
 /// is the set of the process, not its own.
-#[must_use]
 pub fn allowed_cpus() -> Vec<usize> {
     let Ok(set) = sched_getaffinity(Some(rustix::process::getpid())) else { return vec![0] };
     let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect();

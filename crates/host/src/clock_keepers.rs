@@ -16,7 +16,6 @@ const KEEPERS: [(&str, &str); 7] = [
 ];
 
 /// Returns the programs that can steer the wall clock and are running, by name.
-#[must_use]
 pub fn clock_keepers() -> Vec<String> {
     of(&Machine::this())
 }

@@ -39,7 +39,6 @@ const COPIES_AT: [u64; 19] = [
 
 /// Returns the places, as offset and length in bytes, that must be read to find every known signature on a disk of
 /// `size_bytes`: both ends, then the places of copies. All start at multiples of 4 KiB.
-#[must_use]
 pub fn signature_places(size_bytes: u64) -> Vec<(u64, u64)> {
     let head = HEAD_BYTES.min(size_bytes);
     let tail_at = (size_bytes.saturating_sub(TAIL_BYTES) / 4096 * 4096).max(head);
@@ -148,7 +147,6 @@ const MARKS: &[Mark] = &[
 /// Returns the partition tables, file systems, volume managers and similar formats found on a disk of `size_bytes`,
 /// each once, as in `an ext2, ext3 or ext4 file system`. `head` is the start of the disk ([`HEAD_BYTES`] or all of it),
 /// `tail` its end ([`TAIL_BYTES`] or all of it).
-#[must_use]
 pub(crate) fn content_of(head: &[u8], tail: &[u8], size_bytes: u64) -> Vec<&'static str> {
     let mut found: Vec<&'static str> = Vec::new();
     let at_start = MARKS.iter().filter(|m| has(head, m.at, m.bytes)).map(|m| m.says);

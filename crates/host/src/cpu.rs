@@ -35,7 +35,6 @@ pub(crate) struct Ticks {
 }
 
 /// Reads the CPU time so far: one file and one clock, some tens of microseconds.
-#[must_use]
 pub fn cpu_snapshot() -> CpuSnapshot {
     CpuSnapshot {
         cpus: parse_stat(&Machine::this().text("/proc/stat").unwrap_or_default()),
@@ -48,14 +47,12 @@ pub fn cpu_snapshot() -> CpuSnapshot {
 
 impl CpuSnapshot {
     /// Returns the number of CPUs that the shares are of: those that are online, whichever this process may use.
-    #[must_use]
     pub fn cpus(&self) -> usize {
         self.cpus.len()
     }
 
     /// Returns the CPU use from `start` to `end`. Shares are 0 if the kernel does not show them, or if CPUs came or
     /// went meanwhile.
-    #[must_use]
     pub fn between(start: &Self, end: &Self) -> StepCpu {
         let awake_total: u64 = end.awake_ns.keys().map(|cpu| awake_between(start, end, *cpu)).sum();
         let tester_ns = end.process_ns.saturating_sub(start.process_ns).saturating_sub(awake_total);
@@ -111,7 +108,6 @@ fn parse_self(text: &str) -> Option<(u64, u64)> {
 /// Returns the CPU time that threads of the lowest scheduling class (SCHED_IDLE) of other processes used so far, ns.
 /// They take no time from any other: whoever holds idle virtual CPUs awake, or computes in what nobody needs, disturbs
 /// no load. Each thread has a class of its own.
-#[must_use]
 pub fn lowest_class_ns() -> u64 {
     lowest_class_ns_of(&Machine::this())
 }

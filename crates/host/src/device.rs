@@ -31,7 +31,6 @@ pub fn device_of(path: &Path) -> io::Result<Option<DeviceFacts>> {
 
 /// Returns what a user can type after `--overwrite` for this device: its serial number and its WWID, or
 /// `NAME-SIZE_BYTES` for a device that has neither.
-#[must_use]
 pub fn identities(device: &DeviceFacts) -> Vec<String> {
     let known: Vec<String> = [&device.serial, &device.wwid].into_iter().flatten().cloned().collect();
     if known.is_empty() { vec![format!("{}-{}", device.name, device.size_bytes)] } else { known }
@@ -41,7 +40,6 @@ pub fn identities(device: &DeviceFacts) -> Vec<String> {
 /// `NAME-SIZE_BYTES-seqN`, where N counts the disks that this host has seen since it was started. A name alone is a
 /// position, at which another disk is after a hotplug. `None` where the kernel does not count (before Linux 5.15), and
 /// for LUNs without a serial number and WWID.
-#[must_use]
 pub fn lasting_identity(device: &DeviceFacts) -> Option<String> {
     lasting_identity_on(&Machine::this(), device)
 }
@@ -57,14 +55,12 @@ fn lasting_identity_on(machine: &Machine, device: &DeviceFacts) -> Option<String
 }
 
 /// Returns true if `typed` is an identity of this device. Case and surrounding blanks are ignored.
-#[must_use]
 pub fn is_identity_of(device: &DeviceFacts, typed: &str) -> bool {
     identities(device).iter().any(|identity| is_same(identity, typed))
         || is_lasting_identity_of(device, typed)
 }
 
 /// Returns true if `typed` is an identity of this device that no other device gets.
-#[must_use]
 pub fn is_lasting_identity_of(device: &DeviceFacts, typed: &str) -> bool {
     match device.serial.is_some() || device.wwid.is_some() {
         true => identities(device).iter().any(|identity| is_same(identity, typed)),
@@ -87,7 +83,6 @@ pub struct PlaceOnDisk {
 
 /// Returns the position of a device on its disk; `None` for volumes and loop devices, whose blocks are mapped. A
 /// software RAID counts as a disk: positions are those of the array.
-#[must_use]
 pub fn place_on_disk(device: &DeviceFacts) -> Option<PlaceOnDisk> {
     let is_mapped = |name: &str| ["dm-", "loop", "drbd", "bcache"].iter().any(|map| name.starts_with(map));
     if device.name.is_empty() || is_mapped(&device.name) {
@@ -202,7 +197,6 @@ fn chosen_scheduler(line: &str) -> String {
 }
 
 /// Returns those of these devices (kernel names) that are loop devices that use the page cache of their file.
-#[must_use]
 pub fn cached_loops(names: &[String]) -> Vec<String> {
     let is_cached = |name: &&String| {
         let folder = Path::new("/sys/class/block").join(name).join("loop");

@@ -9,7 +9,6 @@ use crate::cgroup;
 use crate::machine::Machine;
 
 /// Returns the facts about the machine. Never fails: facts that the kernel does not show stay empty.
-#[must_use]
 pub fn host_facts() -> HostFacts {
     let uname = rustix::system::uname();
     let cpus = u32::try_from(allowed_cpus().len()).unwrap_or(u32::MAX).max(1);

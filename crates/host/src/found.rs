@@ -29,7 +29,6 @@ pub struct Found {
 
 /// Returns the disks of this host and the file systems on them, sorted by path. Nothing is opened or read but what the
 /// kernel says of them.
-#[must_use]
 pub fn found_storage() -> Vec<Found> {
     found(&Machine::this())
 }

@@ -25,7 +25,6 @@ pub struct DeviceInterrupts {
 /// Returns the CPUs that the disks under a device interrupt, given the device and every device below it
 /// ([`DeviceFacts::stack`](assay_record::DeviceFacts)). `None` if that is unknown, or if the disks have no CPU in
 /// common.
-#[must_use]
 pub fn interrupts_of(stack: &[String]) -> Option<DeviceInterrupts> {
     interrupts_on(&Machine::this(), stack)
 }
@@ -119,7 +118,6 @@ fn affinity(machine: &Machine, irq: &str) -> Option<Vec<usize>> {
 
 /// Parses a list of CPUs in the notation of the kernel: `0-2,5`, and in `cpu_list` files `0, 1, 2`. `None` for anything
 /// else.
-#[must_use]
 pub fn cpu_list(text: &str) -> Option<Vec<usize>> {
     /// More CPUs than Linux supports on any architecture.
     const CPUS_MAX: usize = 1 << 16;

@@ -21,13 +21,11 @@ pub(crate) struct Mount {
 }
 
 /// Returns true if this user may write to a file or device, or create files in a directory; considers read-only mounts.
-#[must_use]
 pub fn may_write(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
 /// Returns the mount point of a path whose file system is mounted read-only; `None` of any other path.
-#[must_use]
 pub fn read_only_mount(path: &Path) -> Option<String> {
     let refused = rustix::fs::access(path, rustix::fs::Access::WRITE_OK).err()?;
     let mount = || filesystem_of(path).map_or_else(|_| path.display().to_string(), |fs| fs.mount_point);

@@ -28,14 +28,12 @@ pub use signatures::{contents, contents_by_table};
 
 /// Returns the uses of a regular file that forbid writing to it: the disk of a loop device, swap. Sentences that
 /// fit after the file's name; empty where nothing was found.
-#[must_use]
 pub fn file_users(path: &Path) -> Vec<String> {
     usage::file_users(&Machine::this(), path)
 }
 
 /// Returns the first of some regular files, by its index, that another program has open for writing, as far as this
 /// user may see it, and which program that is: a sentence that fits after the name of the file.
-#[must_use]
 pub fn file_writer(paths: &[&Path]) -> Option<(usize, String)> {
     opened::file_writer(paths)
 }

@@ -79,7 +79,6 @@ impl Sampler {
     ///
     /// # Panics
     /// If the system cannot start another thread.
-    #[must_use]
     pub fn start(watched: Watched, epoch: Instant, period: Duration) -> Self {
         let seen = Arc::<Mutex<Seen>>::default();
         let (ask, asked) = mpsc::channel();
@@ -94,13 +93,11 @@ impl Sampler {
     }
 
     /// Returns the samples since the last call, oldest first. Does not wait.
-    #[must_use]
     pub fn take(&self) -> Vec<HostSample> {
         std::mem::take(&mut locked(&self.seen).samples)
     }
 
     /// Returns the gaps since the last call, up to now. Waits a moment for the sampler's thread to read the clocks.
-    #[must_use]
     pub fn gaps(&self) -> Vec<Gap> {
         let (done, is_done) = mpsc::channel();
         if self.ask.as_ref().is_some_and(|ask| ask.send(Look { done }).is_ok()) {
@@ -111,7 +108,6 @@ impl Sampler {
     }
 
     /// Ends sampling and returns the samples not taken yet, with a last, shorter one up to now.
-    #[must_use]
     pub fn stop(mut self) -> Vec<HostSample> {
         self.join();
         self.take()

@@ -27,7 +27,6 @@ pub struct SharedStorage {
 
 impl SharedStorage {
     /// Returns what both have in common, as a clause; `None` if nothing.
-    #[must_use]
     pub fn overlap(&self, other: &Self) -> Option<&'static str> {
         let holds = |one: &Self, other: &Self| one.device.as_ref().is_some_and(|d| other.devices.contains(d));
         let has_file = !self.files.is_disjoint(&other.files);

@@ -33,7 +33,6 @@ const LINE_BYTES_MAX: usize = 32 << 10;
 const SCRIPT_BYTES_MAX: usize = 1 << 20;
 
 /// Whether a text is a script with such command lines.
-#[must_use]
 pub fn is_script(text: &str) -> bool {
     let is_sure =
         |line: &str| line.contains(" -") || [".fio", ".job", ".ini"].iter().any(|end| line.ends_with(end));

@@ -75,7 +75,6 @@ const READERS: [Reader; 18] = [
 ];
 
 /// Returns true if a text holds results of a tool that is known.
-#[must_use]
 pub fn is_results(text: &str) -> bool {
     let text = crate::text::of_mail(text);
     READERS.iter().any(|(is_of, _)| is_of(&text))
@@ -252,7 +251,6 @@ impl ImportedResult {
     }
 
     /// Returns the run: its header and all its events. `version` is Assay's own.
-    #[must_use]
     pub fn into_events(self, run: String, version: &str, now_unix_ms: u64) -> (RunHeader, Vec<Event>) {
         let target =
             |address: &String| TargetFacts { address: address.clone(), member: MemberFacts::default() };
@@ -289,7 +287,6 @@ impl ImportedResult {
     }
 
     /// When the measurement began, ms since 1970 UTC, where the file says so credibly.
-    #[must_use]
     pub fn started_unix_ms(&self) -> Option<u64> {
         self.started_unix_ms.filter(|ms| *ms < DATE_MAX_MS)
     }

@@ -21,7 +21,6 @@ const BEGINNINGS: [&str; 3] = ["key", "auth", "chap"];
 const WORDS: [&str; 7] = ["pass", "pwd", "pw", "psk", "mutual", "apikey", "accesskey"];
 
 /// Returns a text of another tool, or one that repeats it, with its secrets covered.
-#[must_use]
 pub fn without_secrets(text: &str) -> String {
     let is_command = crate::tool::is_command(text);
     covered(text, if is_command { Values::BehindBlanks } else { Values::BehindEquals }).into_owned()

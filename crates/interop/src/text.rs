@@ -33,7 +33,6 @@ pub fn decode(origin: &str, bytes: &[u8]) -> Result<String, ImportError> {
 }
 
 /// A text of a mail as it was written: without its encoding (quoted-printable), and without the signs of a quotation.
-#[must_use]
 pub(crate) fn of_mail(text: &str) -> Cow<'_, str> {
     // An equals sign is not written as one then, and results have many.
     let has_soft_ends = text.contains("=\n") || text.contains("=\r\n");

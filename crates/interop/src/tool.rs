@@ -24,7 +24,6 @@ impl Tool {
 }
 
 /// Whether a text is a command line of DiskSpd, SQLIO or fio.
-#[must_use]
 pub fn is_command(text: &str) -> bool {
     tool(text).is_some()
 }

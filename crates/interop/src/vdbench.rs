@@ -26,7 +26,6 @@ const PARAMETERS_MAX: usize = 200;
 const INCLUDE_DEPTH_MAX: usize = 8;
 
 /// Whether a text looks like a parameter file: it defines a storage and a run.
-#[must_use]
 pub fn is_parameter_file(text: &str) -> bool {
     let starts = |key: &str| text.lines().any(|line| line.trim_start().starts_with(key));
     // What is included may have the storage and the workloads.

@@ -24,7 +24,6 @@ impl ChapAlgorithm {
     pub const ALL: [Self; 3] = [Self::Sha1, Self::Md5, Self::Sha256];
 
     /// Returns the algorithm number as sent in `CHAP_A`.
-    #[must_use]
     pub fn number(self) -> &'static str {
         match self {
             Self::Md5 => "5",
@@ -34,13 +33,11 @@ impl ChapAlgorithm {
     }
 
     /// Returns the algorithm with this number.
-    #[must_use]
     pub(crate) fn from_number(number: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|algorithm| algorithm.number() == number)
     }
 
     /// Returns the response: the digest of identifier, secret and challenge, in this order.
-    #[must_use]
     pub fn response(self, identifier: u8, secret: &Secret, challenge: &[u8]) -> Vec<u8> {
         fn digest<D: Digest>(identifier: u8, secret: &[u8], challenge: &[u8]) -> Vec<u8> {
             D::new()
@@ -65,7 +62,6 @@ pub struct Secret(Vec<u8>);
 
 impl Secret {
     /// Returns a secret of these bytes.
-    #[must_use]
     pub fn new(secret: impl Into<Vec<u8>>) -> Self {
         Self(secret.into())
     }
@@ -102,7 +98,6 @@ pub struct ChapConfig {
 }
 
 /// Compares in constant time, so that the time taken does not reveal how many bytes match.
-#[must_use]
 pub(crate) fn equal_in_constant_time(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |differs, (x, y)| differs | (x ^ y)) == 0
 }

@@ -55,7 +55,6 @@ pub enum UnitWatch {
 
 impl Config {
     /// Returns a configuration with defaults for everything but the address.
-    #[must_use]
     pub fn new(portals: Vec<String>, target_name: impl Into<String>, lun: u16) -> Self {
         Self {
             target_name: target_name.into(),

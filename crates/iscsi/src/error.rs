@@ -107,7 +107,6 @@ pub enum PathError {
 
 impl PathError {
     /// Returns true if a retry cannot succeed until a setting is changed.
-    #[must_use]
     pub(crate) fn is_permanent(&self) -> bool {
         match self {
             Self::Login { source, .. } => source.is_permanent(),
@@ -117,7 +116,6 @@ impl PathError {
     }
 
     /// Returns true if the target answered: what failed is not the way to it.
-    #[must_use]
     pub fn is_answer(&self) -> bool {
         match self {
             Self::Login { .. }
@@ -137,7 +135,6 @@ impl PathError {
     }
 
     /// Returns what is missing: a wrong name, no permission, or not set up yet.
-    #[must_use]
     pub fn missing(&self) -> Option<Missing> {
         match self {
             Self::Login { source: LoginError::Refused { class: 2, detail: 2..=4 }, .. } => {

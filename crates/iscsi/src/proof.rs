@@ -144,7 +144,6 @@ impl Default for UnitProof {
 
 impl UnitProof {
     /// Returns an empty proof that began at this time.
-    #[must_use]
     pub fn begun_at(began: Instant) -> Self {
         Self {
             known: Mutex::new(None),

@@ -1,13 +1,11 @@
 //! Serial number arithmetic (RFC 1982 with 32 bits, as RFC 7143 §4.2.2.1 requires): CmdSN and StatSN wrap.
 
 /// Returns true if `a` comes strictly before `b` on the 32-bit circle.
-#[must_use]
 pub fn before(a: u32, b: u32) -> bool {
     a != b && b.wrapping_sub(a) < 1 << 31
 }
 
 /// Returns true if `a` equals `b` or comes before it.
-#[must_use]
 pub(crate) fn at_or_before(a: u32, b: u32) -> bool {
     a == b || before(a, b)
 }

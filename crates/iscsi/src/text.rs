@@ -46,13 +46,11 @@ pub fn push(out: &mut Vec<u8>, key: &str, value: &str) {
 }
 
 /// Returns the text in a form that an error message can show: bounded, and without control characters.
-#[must_use]
 pub fn shorten(text: &str) -> String {
     text.chars().take(80).map(|c| if c.is_control() { '.' } else { c }).collect()
 }
 
 /// Returns a binary value as hexadecimal text.
-#[must_use]
 pub fn encode_binary(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold("0x".to_owned(), |mut text, byte| {

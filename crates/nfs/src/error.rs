@@ -108,7 +108,6 @@ impl CallError {
     }
 
     /// Returns true if nobody answered in time, as opposed to an immediate refusal.
-    #[must_use]
     pub fn is_silence(&self) -> bool {
         let is_late =
             |error: &io::Error| matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock);
@@ -121,7 +120,6 @@ impl CallError {
     }
 
     /// Returns true if no connection came up, or it ended.
-    #[must_use]
     pub fn is_unreached(&self) -> bool {
         match self {
             Self::Resolve { .. } | Self::Connect { .. } | Self::ConnectAny { .. } | Self::Io { .. } => true,
@@ -131,7 +129,6 @@ impl CallError {
     }
 
     /// Returns the NFS status if that is the cause.
-    #[must_use]
     pub fn status(&self) -> Option<NfsStatus> {
         match self {
             Self::Status { status, .. } => Some(*status),

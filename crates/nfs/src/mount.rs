@@ -41,7 +41,6 @@ pub struct Mounted {
 }
 
 /// Returns the arguments of MNT and UMNT.
-#[must_use]
 pub fn directory(path: &str) -> Vec<u8> {
     let mut writer = Writer::new();
     writer.opaque(path.as_bytes());
@@ -90,7 +89,6 @@ pub fn exports(results: &[u8]) -> Result<Vec<Export>, XdrError> {
 }
 
 /// Returns a status of MNT in words.
-#[must_use]
 pub fn status_words(status: u32) -> &'static str {
     match status {
         1 => "not the owner (MNT3ERR_PERM)",

@@ -10,7 +10,6 @@ pub(crate) const GETPORT: Procedure = Procedure { program: 100_000, version: 2, 
 const TCP: u32 = 6;
 
 /// Returns the arguments of GETPORT for a program over TCP.
-#[must_use]
 pub(crate) fn getport(program: u32, version: u32) -> Vec<u8> {
     let mut writer = Writer::new();
     writer.u32(program).u32(version).u32(TCP).u32(0);

@@ -49,7 +49,6 @@ pub struct Credentials {
 
 impl Credentials {
     /// Returns the credentials of this process.
-    #[must_use]
     pub fn of_process() -> Self {
         let groups = rustix::process::getgroups().unwrap_or_default();
         Self {

@@ -77,19 +77,16 @@ impl Server {
     }
 
     /// Returns the address on which NFS listens.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.nfs.address
     }
 
     /// Returns the local address of the connection to NFS; `None` once it has failed.
-    #[must_use]
     pub fn local_address(&self) -> Option<SocketAddr> {
         self.nfs.stream.local_addr().ok()
     }
 
     /// Returns the port on which MOUNT listens, once a call was made to it.
-    #[must_use]
     pub fn mount_port(&self) -> Option<u16> {
         self.mount.as_ref().map(|mount| mount.address.port())
     }

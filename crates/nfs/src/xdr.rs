@@ -39,7 +39,6 @@ pub enum XdrError {
 type Result<T> = std::result::Result<T, XdrError>;
 
 /// Returns the number of zeros that pad `bytes` to whole words.
-#[must_use]
 pub fn padding(bytes: u32) -> u32 {
     bytes.wrapping_neg() % 4
 }
@@ -52,13 +51,11 @@ pub struct Reader<'m> {
 
 impl<'m> Reader<'m> {
     /// Returns a reader at the start of `message`.
-    #[must_use]
     pub fn new(message: &'m [u8]) -> Self {
         Self { rest: message }
     }
 
     /// Returns the bytes that were not read yet.
-    #[must_use]
     pub fn rest(&self) -> &'m [u8] {
         self.rest
     }
@@ -126,7 +123,6 @@ pub struct Writer {
 
 impl Writer {
     /// Returns an empty message.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -159,13 +155,11 @@ impl Writer {
     }
 
     /// Returns the bytes written.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
     /// Returns the bytes written, by value.
-    #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }

@@ -90,7 +90,6 @@ pub struct PlantedCase {
 }
 
 /// Draws a set-up; the same seed gives the same one.
-#[must_use]
 pub fn planted_case(seed: u64) -> PlantedCase {
     let mut random = Random::new(seed);
     let cause = CAUSES[random.below(CAUSES.len())];

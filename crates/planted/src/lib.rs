@@ -35,7 +35,6 @@ const SEEDS: [(u64, &str); 3] = [
 ];
 
 /// Returns the document that shows how often diagnoses are right.
-#[must_use]
 pub fn document(set_ups: usize) -> String {
     let mut text = include_str!("../doc/validation.md").to_owned();
     for (from, title) in SEEDS {

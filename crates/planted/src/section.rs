@@ -11,7 +11,6 @@ fn by_chance(probability: f64, count: usize) -> f64 {
 }
 
 /// Returns a validation as a section of `docs/diagnosis-validation.md`.
-#[must_use]
 pub fn section(title: &str, of: &Validation) -> String {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let mut stated = Table::new(
@@ -58,7 +57,6 @@ pub fn section(title: &str, of: &Validation) -> String {
 }
 
 /// Returns the validation without the planted causes as a section of the same document.
-#[must_use]
 pub(crate) fn left_out_section(title: &str, of: &Validation) -> String {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let titles = ["left out", "set-ups", "none of these", "another, 80 % or more", "said"];

@@ -68,7 +68,6 @@ pub struct Validation {
 }
 
 /// Diagnoses set-ups with the seeds from `from` on.
-#[must_use]
 pub fn validate(from: u64, set_ups: usize) -> Validation {
     let said: Vec<Said> =
         (from..).take(set_ups).map(|seed| said_of(&planted_case(seed), &HYPOTHESES)).collect();
@@ -76,7 +75,6 @@ pub fn validate(from: u64, set_ups: usize) -> Validation {
 }
 
 /// Diagnoses the same set-ups by a list of causes that lacks the planted one.
-#[must_use]
 pub(crate) fn validate_left_out(from: u64, set_ups: usize) -> Validation {
     let one = |seed: u64| {
         let case = planted_case(seed);
@@ -92,7 +90,6 @@ pub(crate) fn validate_left_out(from: u64, set_ups: usize) -> Validation {
 ///
 /// # Panics
 /// Where the load itself was not measured, which always comes first.
-#[must_use]
 pub fn diagnosed(case: &PlantedCase, hypotheses: &[&'static Hypothesis]) -> (Diagnosis, usize) {
     diagnosed_on(case, &header(case), hypotheses)
 }

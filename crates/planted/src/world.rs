@@ -230,7 +230,6 @@ struct Flight {
 }
 
 /// Simulates a load on a set-up; the same seed gives the same numbers.
-#[must_use]
 pub fn measure(world: &World, load: &PlantedLoad, seed: u64) -> Seen {
     Run::new(world, load, seed).go()
 }

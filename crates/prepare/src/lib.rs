@@ -136,7 +136,6 @@ fn not_undone(left: &[String], error: PrepareError) -> PrepareError {
 
 impl OpenTargets<'_> {
     /// Returns the open targets, for checks that must precede the fill.
-    #[must_use]
     pub fn targets(&self) -> &PreparedTargets {
         &self.targets
     }
@@ -186,13 +185,11 @@ impl OpenTargets<'_> {
 
 impl PreparedTargets {
     /// Returns the recorded facts about each target, in the order of the command line.
-    #[must_use]
     pub fn facts(&self) -> Vec<TargetFacts> {
         self.targets.iter().map(|target| target.facts().clone()).collect()
     }
 
     /// Returns the members that workers open, in the same order.
-    #[must_use]
     pub fn members(&self) -> Vec<Member> {
         self.targets.iter().map(Prepared::member).collect()
     }

@@ -81,7 +81,6 @@ pub(crate) fn way(local: Option<SocketAddr>, remote: SocketAddr) -> PathFacts {
 }
 
 /// Returns the network to each portal, for portals where the login failed; a name without an address has none.
-#[must_use]
 pub fn portal_networks(portals: &[String]) -> Vec<(String, Option<NetPathFacts>)> {
     let networks = Networks::of(portals);
     portals.iter().map(|portal| (portal.clone(), networks.to(portal).cloned())).collect()

@@ -109,7 +109,6 @@ impl Experiment {
     ];
 
     /// Returns the changed property in a few words, which is also the name of its test.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Base => "the load itself",

@@ -131,7 +131,6 @@ pub enum Severity {
 
 impl Severity {
     /// Returns the word for tables.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Info => "info",

@@ -101,7 +101,6 @@ pub struct StatedMemory {
 
 impl StatedMemory {
     /// Returns true if nothing was stated.
-    #[must_use]
     pub fn is_unknown(&self) -> bool {
         *self == Self::default()
     }
@@ -125,7 +124,6 @@ impl RunHeader {
     /// Returns what imported results belong to in the history of their target: they are named by their file, and files
     /// of a series differ in a date or a number of at least four digits: `nightly-* of fio` of `nightly-2026-11-28`.
     /// `None` where it is the plan.
-    #[must_use]
     pub fn series(&self) -> Option<String> {
         let (tool, _) = self.imported.as_ref()?.tool_and_version();
         let pattern = without_stamps(&self.plan.name);
@@ -184,13 +182,11 @@ impl Imported {
     pub const LOAD: &str = "the load";
 
     /// Whether the file says what the load was.
-    #[must_use]
     pub fn says_load(&self) -> bool {
         !self.missing.iter().any(|what| what == Self::LOAD)
     }
 
     /// Returns the name of the tool and its version, which may be empty: `fio` and `3.33`.
-    #[must_use]
     pub fn tool_and_version(&self) -> (&str, &str) {
         let at = self.tool.find(|c: char| c.is_ascii_digit()).unwrap_or(self.tool.len());
         let (tool, version) = self.tool.split_at(at);
@@ -303,13 +299,11 @@ pub struct MemberEnd {
 
 impl MemberEnd {
     /// Returns the empty counts of a target of job `job`.
-    #[must_use]
     pub fn new(job: u32, member: &str) -> Self {
         Self { job, member: member.to_owned(), ops: 0, bytes: 0, errors: 0, service_ns: 0 }
     }
 
     /// Returns the mean service time, ns; `None` without a successful I/O.
-    #[must_use]
     pub fn mean_service_ns(&self) -> Option<f64> {
         (self.ops > 0).then(|| self.service_ns as f64 / self.ops as f64)
     }
@@ -424,13 +418,11 @@ pub struct PathEnd {
 
 impl PathEnd {
     /// Returns the number of I/Os over the path.
-    #[must_use]
     pub fn ops(&self) -> u64 {
         self.reads + self.writes
     }
 
     /// Returns the number of bytes over the path.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.read_bytes + self.write_bytes
     }
@@ -459,7 +451,6 @@ impl StepEnd {
     pub const KEPT: usize = 16;
 
     /// Returns the end of a step without failures, paths, writes, placements and gaps.
-    #[must_use]
     pub fn new(step: StepId, reason: StepReason, jobs: Vec<JobEnd>, cpu: StepCpu) -> Self {
         Self {
             step,

@@ -27,7 +27,6 @@ impl ExportCover {
     pub const SCHEMA: &str = "assay.export/1";
 
     /// Returns the cover of a run that is not over.
-    #[must_use]
     pub fn of(run: &str, label: Option<&str>, note: Option<&str>) -> Self {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         let (schema, run) = (Self::SCHEMA.to_owned(), run.to_owned());

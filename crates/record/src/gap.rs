@@ -21,7 +21,6 @@ pub struct Gap {
 }
 
 /// Returns how much time gaps cover, ns: those of several hosts at the same moment count once.
-#[must_use]
 pub fn covered_ns<'g>(gaps: impl IntoIterator<Item = &'g Gap>) -> u64 {
     // The clock of a run does not advance while a machine is suspended.
     let end = |gap: &Gap| gap.end_ns.max(gap.start_ns.saturating_add(gap.length_ns));
@@ -57,7 +56,6 @@ pub enum GapKind {
 
 impl GapKind {
     /// Returns true if nothing ran; false if the clock was set.
-    #[must_use]
     pub fn is_standstill(self) -> bool {
         !matches!(self, Self::ClockForward | Self::ClockBack)
     }
@@ -79,7 +77,6 @@ pub enum GapPlace {
 
 impl GapPlace {
     /// Returns true if the results of the step contain the gap.
-    #[must_use]
     pub fn is_measured(self) -> bool {
         matches!(self, Self::Window | Self::Drain)
     }

@@ -57,7 +57,6 @@ pub struct ClockState {
 
 impl ClockState {
     /// Returns the state in words that follow "its clock is".
-    #[must_use]
     pub fn words(&self) -> String {
         let by = match self.kept_by.as_slice() {
             [] => String::new(),
@@ -127,7 +126,6 @@ pub struct MemberFacts {
 
 impl MemberFacts {
     /// Returns the network paths to it; empty for a local member.
-    #[must_use]
     pub fn paths(&self) -> &[PathFacts] {
         match (&self.lun, &self.nfs) {
             (Some(lun), _) => &lun.paths,
@@ -207,14 +205,12 @@ pub struct FilesystemFacts {
 impl FilesystemFacts {
     /// Returns the bytes that are free for this user; `None` where the file system does not say: some in user space
     /// have no size at all.
-    #[must_use]
     pub fn free(&self) -> Option<u64> {
         (self.size_bytes > 0).then_some(self.free_bytes)
     }
 
     /// Returns true for the kind of a file system that a server holds: its memory answers too, and a server that is
     /// gone is waited for.
-    #[must_use]
     pub fn is_of_a_server(kind: &str) -> bool {
         ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "lustre", "beegfs", "gpfs"].contains(&kind)
     }
@@ -325,7 +321,6 @@ pub struct BusFacts {
 
 impl BusFacts {
     /// Returns how much of what it carries a load takes, 0 to 1.
-    #[must_use]
     pub fn share(&self, read_mb_per_s: f64, write_mb_per_s: f64) -> f64 {
         let fuller =
             if self.full_duplex { read_mb_per_s.max(write_mb_per_s) } else { read_mb_per_s + write_mb_per_s };

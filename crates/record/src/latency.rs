@@ -74,7 +74,6 @@ impl Latency {
 
     /// Returns times of another tool of which only count, mean and extremes are known. It has no percentiles. A mean of
     /// 0 and a maximum of 0 are unknown.
-    #[must_use]
     pub fn from_summary(count: u64, mean_ns: f64, min_ns: Option<u64>, max_ns: Option<u64>) -> Self {
         let count = count.min(Self::COUNT_MAX);
         Self {
@@ -88,7 +87,6 @@ impl Latency {
 
     /// Returns times from another tool's histogram: a value of each bucket with its count, and the exact mean and
     /// extremes.
-    #[must_use]
     pub fn from_buckets(
         buckets: impl Iterator<Item = (u64, u64)>,
         mean_ns: f64,
@@ -161,51 +159,43 @@ impl Latency {
     }
 
     /// Returns the number of times counted.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.placed_count().saturating_add(self.unplaced)
     }
 
     /// Returns true if nothing was counted.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.placed_count() == 0 && self.unplaced == 0
     }
 
     /// Returns the sum of all times, ns.
-    #[must_use]
     pub fn sum_ns(&self) -> u64 {
         self.sum_ns
     }
 
     /// Returns the mean, ns, exact; `None` when nothing was counted.
-    #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
         let is_known = !self.is_empty() && (self.unplaced == 0 || self.sum_ns > 0);
         is_known.then(|| self.sum_ns as f64 / self.count() as f64)
     }
 
     /// Returns the shortest time, ns, exact.
-    #[must_use]
     pub fn min_ns(&self) -> Option<u64> {
         (!self.is_empty() && self.min_ns != u64::MAX).then_some(self.min_ns)
     }
 
     /// Returns the longest time, ns, exact.
-    #[must_use]
     pub fn max_ns(&self) -> Option<u64> {
         (!self.is_empty() && (self.unplaced == 0 || self.max_ns > 0)).then_some(self.max_ns)
     }
 
     /// Returns true if percentiles are known; false if only count, sum and extremes of some times are.
-    #[must_use]
     pub fn has_distribution(&self) -> bool {
         self.unplaced == 0
     }
 
     /// Returns the time that a share `q` of all times does not exceed, ns, within 0.4 %; `q` in [0, 1]. `None` if the
     /// distribution is unknown.
-    #[must_use]
     pub fn quantile_ns(&self, q: f64) -> Option<f64> {
         let histogram = self.placed().filter(|_| self.has_distribution())?;
         let highest = histogram.value_at_quantile(q);
@@ -215,7 +205,6 @@ impl Latency {
     }
 
     /// Returns the share of times at or below `ns`, in [0, 1].
-    #[must_use]
     pub fn share_at_or_below(&self, ns: u64) -> f64 {
         match &self.histogram {
             Some(histogram) if !self.is_empty() => histogram.quantile_below(ns.min(HIGHEST_NS)),
@@ -224,7 +213,6 @@ impl Latency {
     }
 
     /// Returns the histogram in HdrHistogram's V2 compressed form, base64, as in its interval logs.
-    #[must_use]
     pub fn to_hdr(&self) -> String {
         self.hdr().into_owned()
     }

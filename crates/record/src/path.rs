@@ -77,7 +77,6 @@ impl InterfaceFacts {
 
     /// Returns the physical links that carry its packets: the interface itself if it has no lower one. For a bond, only
     /// members that are up; for an active-backup bond, only the active one.
-    #[must_use]
     pub fn carriers(&self) -> Vec<&InterfaceFacts> {
         self.carriers_within(STACK_MAX)
     }
@@ -96,7 +95,6 @@ impl InterfaceFacts {
     }
 
     /// Returns the names of this interface and of all below it that this process sees, each once.
-    #[must_use]
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         let mut waiting = vec![self];
@@ -110,7 +108,6 @@ impl InterfaceFacts {
     }
 
     /// Returns the interfaces of the layer below that carry packets now, or all of them if none does.
-    #[must_use]
     pub fn serving(&self) -> Vec<&InterfaceFacts> {
         let active = self.bond.as_ref().and_then(|bond| bond.active.as_deref());
         let serves = |lower: &&InterfaceFacts| {
@@ -220,13 +217,11 @@ pub struct InterfaceCounters {
 
 impl InterfaceCounters {
     /// Returns the difference from `before`. A decreased counter, as of a newly created interface, counts as zero.
-    #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         self.with(before, u64::saturating_sub)
     }
 
     /// Returns the sum of both.
-    #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         self.with(other, u64::saturating_add)
     }
@@ -298,7 +293,6 @@ pub struct FrameHop {
 
 impl FrameFacts {
     /// Returns true if frames within our own interface's MTU do not arrive.
-    #[must_use]
     pub fn is_lossy(&self) -> bool {
         let is_gone =
             |one: &FrameTry| matches!(one.outcome, FrameOutcome::Lost | FrameOutcome::RefusedOnTheWay);

@@ -30,7 +30,6 @@ pub struct RunSetting {
 
 impl RunSetting {
     /// Returns true if every part is absent.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

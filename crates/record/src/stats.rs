@@ -21,7 +21,6 @@ pub struct OpStats {
 
 impl OpStats {
     /// Returns empty statistics for a job whose intended starts differ from the actual ones.
-    #[must_use]
     pub fn with_response() -> Self {
         Self { response: Some(Latency::default()), ..Self::default() }
     }
@@ -33,7 +32,6 @@ impl OpStats {
     }
 
     /// Returns the number of successful operations.
-    #[must_use]
     pub fn ops(&self) -> u64 {
         self.service.count()
     }
@@ -60,7 +58,6 @@ impl OpStats {
     }
 
     /// Returns the latency that a user experiences: response time if known, else service time.
-    #[must_use]
     pub fn waited(&self) -> &Latency {
         self.response.as_ref().unwrap_or(&self.service)
     }
@@ -97,7 +94,6 @@ pub struct AccessStats {
 
 impl AccessStats {
     /// Returns reads and writes together; not copied where there are only reads or only writes, as in most loads.
-    #[must_use]
     pub fn total(&self) -> Cow<'_, OpStats> {
         match (self.read.is_empty(), self.write.is_empty()) {
             (_, true) => Cow::Borrowed(&self.read),
@@ -140,7 +136,6 @@ pub struct Interval {
 
 impl Interval {
     /// Returns the sum of all access lines; not copied where there is one.
-    #[must_use]
     pub fn sum(&self) -> Cow<'_, AccessStats> {
         let Some((first, others)) = self.by_access.split_first() else { return Cow::default() };
         let mut sum = Cow::Borrowed(first);
@@ -185,7 +180,6 @@ impl TurnStats {
     }
 
     /// Returns the mean length, ns; 0 without turns.
-    #[must_use]
     pub fn mean_ns(self) -> f64 {
         if self.turns == 0 { 0.0 } else { self.sum_ns as f64 / self.turns as f64 }
     }

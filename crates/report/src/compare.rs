@@ -26,7 +26,6 @@ const WIDTH_MAX: usize = 100;
 
 /// Returns the comparison as text: sides, differences, a group for each test with a row for each side, findings, and
 /// the outcome.
-#[must_use]
 pub fn table(comparison: &Comparison, options: TextOptions) -> String {
     let width = options.width.min(WIDTH_MAX);
     let (shared, lone) = shared_and_lone(comparison);
@@ -193,7 +192,6 @@ fn against_cells(cell: &Cell) -> Vec<table::Cell> {
 }
 
 /// Returns the comparison in a format: the page of [`table`] as text, else the tests, and below them what came out.
-#[must_use]
 pub fn rendered(comparison: &Comparison, format: Format) -> String {
     match format {
         Format::Text(width) => table(comparison, TextOptions { width, ..TextOptions::default() }),
@@ -470,7 +468,6 @@ pub(crate) fn legend_html(comparison: &Comparison) -> String {
 }
 
 /// The same as one JSON document.
-#[must_use]
 pub fn document(comparison: &Comparison) -> Value {
     json!({
         "schema": SCHEMA,

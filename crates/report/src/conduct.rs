@@ -11,14 +11,12 @@ const NEAR: f64 = 0.7;
 
 /// Returns the line that tells whether the tester was the bottleneck; empty where nothing is known, or no storage was
 /// measured.
-#[must_use]
 pub(crate) fn tester_text(header: &RunHeader, summary: &RunSummary, columns: usize) -> String {
     tester_line(header, summary)
         .map_or_else(String::new, |line| format!("\n{}\n", wrap(&line, columns, "  ")))
 }
 
 /// The same as one line, unwrapped.
-#[must_use]
 pub(crate) fn tester_line(header: &RunHeader, summary: &RunSummary) -> Option<String> {
     let limits = tester_limits(header, summary)?;
     let TesterUse {
@@ -54,7 +52,6 @@ pub(crate) fn tester_line(header: &RunHeader, summary: &RunSummary) -> Option<St
 }
 
 /// Returns a line for each step that was measured until it was steady.
-#[must_use]
 pub(crate) fn steady_text(summary: &RunSummary, columns: usize) -> String {
     let line = |step: &assay_analysis::StepSummary| {
         let state = step.steady.as_ref()?;

@@ -25,7 +25,6 @@ const DRAWN_MAX: usize = 6;
 
 /// Returns the diagnosis of a run as text: the cause, its evidence and what mends it, and for [`Detail::Full`] the
 /// numbers behind them; `None` for a run that is none.
-#[must_use]
 pub fn text(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> Option<String> {
     let of = diagnose(header, summary)?;
     let mut text = first_screen(&of, options.prose());
@@ -146,7 +145,6 @@ fn bar(probability: f64) -> char {
 }
 
 /// Returns the diagnosis of a run as a JSON document; `None` for a run that is none.
-#[must_use]
 pub fn document(header: &RunHeader, summary: &RunSummary) -> Option<Value> {
     let of = diagnose(header, summary)?;
     Some(json!({
@@ -160,7 +158,6 @@ pub fn document(header: &RunHeader, summary: &RunSummary) -> Option<Value> {
 }
 
 /// Returns the diagnosis of a run as a section of its page; nothing for a run that is none.
-#[must_use]
 pub fn html(header: &RunHeader, summary: &RunSummary) -> String {
     let Some(of) = diagnose(header, summary) else { return String::new() };
     let mut text = format!("<h2>Diagnosis</h2>\n<p><strong>{}</strong></p>\n", escape(&of.says));

@@ -45,7 +45,6 @@ impl Style {
     }
 
     /// Returns words in this style, for [`terminal`].
-    #[must_use]
     pub fn of(self, words: &str) -> String {
         format!("{}{words}{PLAIN}", self.mark())
     }
@@ -60,7 +59,6 @@ pub(crate) fn is_hidden(c: char) -> bool {
 }
 
 /// Returns text with characters that are not seen written as their codes. Ends of lines and tabs stay.
-#[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
@@ -82,7 +80,6 @@ fn of_lines(text: &str, push: impl Fn(&mut String, char)) -> String {
 }
 
 /// Returns text that stays on its line.
-#[must_use]
 pub fn line(text: &str) -> Cow<'_, str> {
     match visible(text) {
         one if one.contains(['\n', '\t']) => Cow::Owned(one.replace(['\r', '\n', '\t'], " ")),
@@ -91,7 +88,6 @@ pub fn line(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns text as a terminal gets it: styles as sequences, everything else visible.
-#[must_use]
 pub fn terminal(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
@@ -106,7 +102,6 @@ pub fn terminal(text: &str) -> Cow<'_, str> {
 
 /// Returns text for a terminal that shows ASCII only: Assay's own signs become others of the same width, and what else
 /// there is stays, above all names, of which the same signs may be parts.
-#[must_use]
 pub fn ascii(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);

@@ -16,7 +16,6 @@ use crate::table::{self, Align, Column, Decimals, Format, Narrow, Table};
 const NAME_COLUMNS: usize = 28;
 
 /// Returns expectations and verdicts as text, wrapped to this many columns.
-#[must_use]
 pub fn text(judgement: &Judgement, columns: usize) -> String {
     let judged: Vec<(&Case, &Verdict)> = judged(judgement);
     if judged.is_empty() {
@@ -185,14 +184,12 @@ pub(crate) fn html(judgement: &Judgement) -> String {
 }
 
 /// Returns a published table with where it comes from; findings and expectations go below.
-#[must_use]
 pub fn published_table(published: &Published, width: usize) -> String {
     let heading = [&published.system, &published.source, &published.setup].map(|line| wrap(line, width, ""));
     format!("{}\n\n{}", heading.join("\n"), published_rows(published).render(Format::Text(width)))
 }
 
 /// Returns the rows of a published table, with the remarks on them.
-#[must_use]
 pub fn published_rows(published: &Published) -> Table {
     let mut table = Table::new(vec![
         Column::text("Test").narrow(Narrow::Cut(NAME_COLUMNS)),
@@ -227,7 +224,6 @@ fn remark(row: &Row) -> String {
 }
 
 /// A published table with what is to be said of it, as one JSON document.
-#[must_use]
 pub fn published_json(table: &Published, judgement: &Judgement) -> Value {
     let rows =
         table.rows.iter().zip(&judgement.cases).zip(&judgement.verdicts).map(|((row, case), verdict)| {

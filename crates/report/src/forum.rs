@@ -266,7 +266,6 @@ fn times(latency: &Latency, unit: TimeUnit) -> [Cell; 5] {
 }
 
 /// Returns what a step came to, in the numbers of its row: `62.8 IOPS, 0.25 MiB/s, p99 18.2 ms`.
-#[must_use]
 pub fn step_line(step: &StepSummary) -> String {
     if let Some(words) = instead(step) {
         return words;

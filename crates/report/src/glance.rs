@@ -51,7 +51,6 @@ pub enum Tone {
 
 impl Tone {
     /// Returns its name, as classes of pages have it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Good => "good",
@@ -80,7 +79,6 @@ pub struct Before<'b> {
 }
 
 /// Returns a run at a glance.
-#[must_use]
 pub(crate) fn glance(
     header: &RunHeader,
     summary: &RunSummary,

@@ -38,20 +38,17 @@ pub enum Origin {
 
 impl Held {
     /// Returns the outcome, one sentence.
-    #[must_use]
     pub fn says(&self) -> String {
         self.comparison.says.first().cloned().unwrap_or_default()
     }
 
     /// Returns it as a glance has it.
-    #[must_use]
     pub fn before(&self) -> Before<'_> {
         let is_baseline = self.origin == Origin::Baseline;
         Before { name: &self.comparison.sides[0].name, comparison: &self.comparison, is_baseline }
     }
 
     /// Returns true if a figure of a test is worse than the baseline by more than noise.
-    #[must_use]
     pub fn is_worse(&self) -> bool {
         self.comparison.tests.iter().any(TestPair::is_worse)
     }
@@ -59,7 +56,6 @@ impl Held {
 
 /// Returns the part of the text of a run: the outcome, and of each test that changed the figures; in full all tests and
 /// what differs beside them.
-#[must_use]
 pub fn text(held: &Held, options: TextOptions) -> String {
     let lead = escape::line(&format!("CHANGED  {}", held.says())).into_owned();
     let mut text = format!("\n{}\n", wrap(&lead, options.prose(), "  "));
@@ -113,7 +109,6 @@ pub(crate) fn json(held: &Held) -> Value {
 }
 
 /// Returns the part of the report of a run.
-#[must_use]
 pub fn html(held: &Held) -> String {
     let table = result_table(&held.comparison, Reader::Person).html(&legend_html(&held.comparison));
     let differs: String = held

@@ -41,7 +41,6 @@ pub use trend::{ChangeFacts, Links, Others, TrendView, trend, trend_changes, tre
 const MOMENT: &str = "<b class=\"moment\" data-at=\"";
 
 /// Returns a report whose findings lead to their moments in the charts of its own page.
-#[must_use]
 pub fn with_moments(report: &str) -> String {
     let mut parts = report.split(MOMENT);
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -53,7 +52,6 @@ pub fn with_moments(report: &str) -> String {
 
 /// Returns a report with buttons behind what to do next; of a diagnosis, which says that in its own words, they stand
 /// before it.
-#[must_use]
 pub fn with_buttons(report: &str, buttons: &str) -> String {
     if buttons.is_empty() {
         return report.to_owned();
@@ -69,7 +67,6 @@ pub fn with_buttons(report: &str, buttons: &str) -> String {
 pub const STYLE: &str = include_str!("html/style.css");
 
 /// The whole report of a run.
-#[must_use]
 pub fn report(header: &RunHeader, summary: &RunSummary, findings: &[Finding], meta: Meta<'_>) -> String {
     let mut page = page_start(&format!("{} · {}", header.plan.name, header.run));
     page.push_str(&body(header, summary, findings, meta));
@@ -78,13 +75,11 @@ pub fn report(header: &RunHeader, summary: &RunSummary, findings: &[Finding], me
 }
 
 /// Returns a page of its own with a title.
-#[must_use]
 pub fn alone(title: &str, body: &str) -> String {
     format!("{}<h1>{}</h1>\n{body}{}", page_start(title), escape(title), page_end())
 }
 
 /// What the report of a run has between the tags of its body.
-#[must_use]
 pub fn body(header: &RunHeader, summary: &RunSummary, findings: &[Finding], meta: Meta<'_>) -> String {
     let mut page = heading(header, summary, meta);
     // A diagnosis answers by experiments.
@@ -116,7 +111,6 @@ pub fn body(header: &RunHeader, summary: &RunSummary, findings: &[Finding], meta
 }
 
 /// Returns a body whose parts can be folded: each begins at a heading of the second level.
-#[must_use]
 pub fn folded(body: &str) -> String {
     const HEADING: &str = "<h2";
     let mut parts = body.split(HEADING);

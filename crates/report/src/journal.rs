@@ -92,7 +92,6 @@ const PASSING: [&str; 17] = [
 ];
 
 /// Returns every fact of the host, the path, the target and the plan that differs between two runs.
-#[must_use]
 pub fn changed_facts(before: &RunHeader, after: &RunHeader) -> Vec<FactChange> {
     let of = |header: &RunHeader| {
         let mut facts = Vec::new();
@@ -169,7 +168,6 @@ fn area(name: &str) -> &'static str {
 }
 
 /// Returns what else changed in a step, as one sentence; two areas at once are called that.
-#[must_use]
 pub(crate) fn facts_text(facts: &[FactChange]) -> String {
     let mut areas: Vec<&str> = Vec::new();
     for fact in facts {
@@ -240,7 +238,6 @@ fn short(value: &str) -> String {
 }
 
 /// Returns the journal as text: a table for each test over the steps, what else changed, and the stages.
-#[must_use]
 pub fn table(journal: &Journal, options: TextOptions) -> String {
     let mut text = format!("Journal \"{}\": {}\n", journal.name, journal.about);
     if !journal.steps.is_empty() {
@@ -329,7 +326,6 @@ fn change(pooled: &Pooled, entry: &JournalEntry) -> String {
 }
 
 /// Returns the journal in a format: the page of [`table`] as text, else its table and what else changed.
-#[must_use]
 pub fn rendered(journal: &Journal, format: Format) -> String {
     match format {
         Format::Text(width) => table(journal, TextOptions { width, ..TextOptions::default() }),
@@ -353,7 +349,6 @@ pub fn rendered(journal: &Journal, format: Format) -> String {
 }
 
 /// Returns the journal as one JSON document.
-#[must_use]
 pub fn document(journal: &Journal) -> Value {
     let step = |step: &JournalEntry| {
         json!({

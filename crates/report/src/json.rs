@@ -23,7 +23,6 @@ const QUANTILES: [(&str, f64); 6] =
 
 /// A run as one JSON document. Times are µs and rates per second, rounded to three decimals; what was not measured is
 /// null, and no number is ever NaN or infinite.
-#[must_use]
 pub fn document(header: &RunHeader, summary: &RunSummary, findings: &[Finding], meta: Meta<'_>) -> Value {
     json!({
         "schema": SCHEMA,

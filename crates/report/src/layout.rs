@@ -1,7 +1,6 @@
 //! Text in columns: breaking, cutting, padding.
 
 /// Breaks at spaces; lines after the first begin with `indent`. A word longer than a line stays whole.
-#[must_use]
 pub fn wrap(text: &str, columns: usize, indent: &str) -> String {
     let lead: String = text.chars().take_while(|c| *c == ' ').collect();
     let mut lines = Vec::new();

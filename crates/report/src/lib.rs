@@ -66,7 +66,6 @@ pub struct Meta<'m> {
 
 impl<'m> Meta<'m> {
     /// Returns a run at a glance.
-    #[must_use]
     pub(crate) fn glance(
         self,
         header: &assay_record::RunHeader,

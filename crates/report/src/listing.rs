@@ -38,7 +38,6 @@ const WIDTH_USUAL: usize = 80;
 
 /// A line per run, in the order given, at most `width` columns wide where cutting and leaving out columns allow it. If
 /// different names would look alike, plan and targets stand in full on a line of their own.
-#[must_use]
 pub fn runs_table(runs: &[RunListing<'_>], width: usize) -> String {
     if runs.is_empty() {
         return "No run is stored yet; `assay run SUITE TARGET` makes one.\n".to_owned();
@@ -64,7 +63,6 @@ pub fn runs_table(runs: &[RunListing<'_>], width: usize) -> String {
 }
 
 /// The list in a format for programs, forums or documents: nothing is cut.
-#[must_use]
 pub fn runs_rendered(runs: &[RunListing<'_>], format: Format) -> String {
     match format {
         Format::Text(width) => runs_table(runs, width),
@@ -126,7 +124,6 @@ fn with_names_below(runs: &[RunListing<'_>]) -> Table {
 }
 
 /// A list of objects with `run`, in the order given.
-#[must_use]
 pub fn runs_json(runs: &[RunListing<'_>]) -> Value {
     let object = |r: &RunListing<'_>| {
         let mut object = json!({

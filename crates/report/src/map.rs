@@ -32,7 +32,6 @@ pub(crate) const LISTED_MAX: usize = 8;
 const LISTED_BRIEF: usize = 2;
 
 /// Returns a map as a document, with what changed since an earlier one.
-#[must_use]
 pub fn map_json(map: &SurfaceMap, since: Option<&Comparison>) -> Value {
     let mut document = json!(map);
     if let Some(since) = since {
@@ -42,7 +41,6 @@ pub fn map_json(map: &SurfaceMap, since: Option<&Comparison>) -> Value {
 }
 
 /// Returns a map as text: the picture, and below it what it says.
-#[must_use]
 pub fn map_text(map: &SurfaceMap, since: Option<&Comparison>, options: TextOptions) -> String {
     let listed = if options.detail == Detail::Brief { LISTED_BRIEF } else { LISTED_MAX };
     let says = sentences_of(map, since, listed)

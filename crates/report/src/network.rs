@@ -42,7 +42,6 @@ impl PathUse {
 }
 
 /// Everything known of a path, each with its name, in the order in which packets meet it.
-#[must_use]
 pub fn path_facts(path: &PathFacts, ceiling: Option<Ceiling>) -> Vec<(&'static str, String)> {
     let mut facts = vec![("addresses", addresses(path))];
     if let Some(net) = &path.net {
@@ -78,7 +77,6 @@ pub struct PathGroup {
 }
 
 /// Returns the facts of all paths, each once for the paths it holds for, the largest groups first.
-#[must_use]
 pub fn path_groups(paths: &[PathFacts]) -> Vec<PathGroup> {
     let mut known: Vec<(&'static str, String, Vec<usize>)> = Vec::new();
     for (index, path) in paths.iter().enumerate() {
@@ -113,7 +111,6 @@ pub struct LinkUse {
 
 impl LinkUse {
     /// Of a step whose targets are all on the network; `None` where the rate of a link is unknown.
-    #[must_use]
     pub fn of_step(header: &RunHeader, step: &StepSummary) -> Option<Self> {
         let ceiling = assay_analysis::step_ceiling(header, step.id)?;
         ceiling.mb_per_s.filter(|mb| *mb > 0.0)?;
@@ -126,13 +123,11 @@ impl LinkUse {
     }
 
     /// How full the links are; in \[0, 1\] but for the error of both numbers.
-    #[must_use]
     pub fn ratio(&self) -> f64 {
         self.mb_per_s / self.ceiling.mb_per_s.unwrap_or(f64::INFINITY)
     }
 
     /// `reads 118.2 MB/s (112.7 MiB/s) of at most 123.9 MB/s, 95 %`.
-    #[must_use]
     pub fn says(&self) -> String {
         let full = if self.ratio() >= FULL { ": the links are full" } else { "" };
         format!(
@@ -268,7 +263,6 @@ fn counters(of: &InterfaceFacts) -> String {
 }
 
 /// Frames that pass, in a few words.
-#[must_use]
 pub fn frames(of: &FrameFacts) -> String {
     match of.how {
         FrameProbe::NoRoute => return "not tried".into(),
@@ -349,7 +343,6 @@ fn tcp(path: &PathFacts) -> String {
 }
 
 /// Returns the parameters that a login negotiated.
-#[must_use]
 pub fn agreed(agreed: &Agreed) -> String {
     let yes = |is_so| if is_so { "Yes" } else { "No" };
     let digest = |is_on| if is_on { "CRC32C" } else { "None" };

@@ -66,7 +66,6 @@ pub(crate) fn short(value: f64) -> String {
 }
 
 /// Returns a written number with its thousands separated: `12,345.6`. Numbers in exponent form stay as they are.
-#[must_use]
 pub fn separated(number: &str) -> String {
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let whole = digits.split('.').next().unwrap_or_default();
@@ -84,7 +83,6 @@ pub fn separated(number: &str) -> String {
 }
 
 /// Returns what `short` writes, with its thousands separated.
-#[must_use]
 pub fn long(value: f64) -> String {
     separated(&short(value))
 }
@@ -107,13 +105,11 @@ pub(crate) fn iso(unix_ms: u64) -> String {
 }
 
 /// A moment for people: `2026-11-21 03:30 UTC`.
-#[must_use]
 pub fn minute(unix_ms: u64) -> String {
     stamp(unix_ms, "%Y-%m-%d %H:%M UTC")
 }
 
 /// The beginning of a day (UTC) written like `2026-11-21`, ms since 1970; `None` for other text.
-#[must_use]
 pub fn day_unix_ms(text: &str) -> Option<u64> {
     let day: jiff::civil::Date = text.parse().ok()?;
     let start = day.to_zoned(jiff::tz::TimeZone::UTC).ok()?;

@@ -70,7 +70,6 @@ pub struct Page<'p> {
 }
 
 /// The table; in full also how busy everything is in each test. What changes would bring always follows.
-#[must_use]
 pub fn table(page: Page<'_>, options: TextOptions) -> String {
     let Page { array, plan, span_bytes, rows } = page;
     let columns = options.width.min(TEXT_COLUMNS);
@@ -166,7 +165,6 @@ fn is_simulated(row: &Expectation) -> bool {
 }
 
 /// Returns a group for each load, named with what limits it, with its numbers below.
-#[must_use]
 pub fn numbers(rows: &[Expectation]) -> Table {
     let mut table = Table::new(["IOPS", "MiB/s", "Mean ms", "p99 ms"].map(number_column).to_vec());
     table.group = "Test".to_owned();
@@ -198,7 +196,6 @@ fn number_column(title: &str) -> Column {
 }
 
 /// Returns the plain numbers for programs: a row for each load, the ends of each interval in columns of their own.
-#[must_use]
 pub(crate) fn plain_numbers(rows: &[Expectation]) -> Table {
     let mut columns = vec![Column::text("Test"), Column::text("Limited by")];
     for title in ["IOPS", "MiB/s", "Mean ms", "p99 ms"] {
@@ -236,7 +233,6 @@ pub(crate) fn plain_numbers(rows: &[Expectation]) -> Table {
 }
 
 /// Returns a prediction in a format: the page of [`table`] as text, else its numbers.
-#[must_use]
 pub fn rendered(page: Page<'_>, format: Format) -> String {
     match format {
         Format::Text(_) => table(page, TextOptions::default()),
@@ -287,7 +283,6 @@ fn words_of(software: Software) -> (Words, Words) {
 }
 
 /// `82 (69..107)`, or the number alone where the ends do not differ from it.
-#[must_use]
 pub fn interval(i: Bounds) -> String {
     let (lo, value, hi) = (long(i.lo), long(i.value), long(i.hi));
     if lo == value && value == hi { value } else { format!("{value} ({lo}..{hi})") }
@@ -465,7 +460,6 @@ fn head_room(p: &Prediction) -> String {
 }
 
 /// The same as one JSON document; rates per second, times in ms.
-#[must_use]
 pub fn document(page: Page<'_>) -> Value {
     json!({
         "schema": SCHEMA,
@@ -516,7 +510,6 @@ fn row_json(row: &Expectation) -> Value {
 }
 
 /// A prediction as it stands in documents.
-#[must_use]
 pub(crate) fn prediction_json(p: &Prediction) -> Value {
     json!({
         "is_bound": p.software == Software::Unknown,

@@ -39,7 +39,6 @@ pub struct RepeatedSide {
 }
 
 /// Returns the repetitions as text: a table for each side, and the comparison of several.
-#[must_use]
 pub fn table(repeats: &Repeats, options: TextOptions) -> String {
     let mut text = String::new();
     for side in &repeats.sides {
@@ -95,7 +94,6 @@ pub(crate) fn side_table(side: &RepeatedSide) -> Table {
 }
 
 /// Returns the repetitions in a format: the page of [`table`] as text, else a table for each side.
-#[must_use]
 pub fn rendered(repeats: &Repeats, format: Format) -> String {
     match format {
         Format::Text(width) => table(repeats, TextOptions { width, ..TextOptions::default() }),
@@ -123,7 +121,6 @@ pub fn rendered(repeats: &Repeats, format: Format) -> String {
 }
 
 /// Returns the repetitions as one JSON document.
-#[must_use]
 pub fn document(repeats: &Repeats) -> Value {
     json!({
         "schema": SCHEMA,

@@ -22,7 +22,6 @@ pub struct ScaleCheck {
 }
 
 /// Returns the check as text: a table, and a sentence for each test.
-#[must_use]
 pub fn table(check: &ScaleCheck, options: TextOptions) -> String {
     let runs = format!("Scale check, runs {}", check.runs.join(", "));
     let mut text = format!("{}\n{}\n\n", check.about, wrap(&runs, options.width, "  "));
@@ -135,7 +134,6 @@ fn cells(point: &ScalePoint, first: f64) -> [Cell; 9] {
 }
 
 /// Returns the check in a format: the page of [`table`] as text, else its table and its sentences.
-#[must_use]
 pub fn rendered(check: &ScaleCheck, format: Format) -> String {
     match format {
         Format::Text(width) => table(check, TextOptions { width, ..TextOptions::default() }),
@@ -157,7 +155,6 @@ pub fn rendered(check: &ScaleCheck, format: Format) -> String {
 }
 
 /// Returns the check as one JSON document.
-#[must_use]
 pub fn document(check: &ScaleCheck) -> Value {
     json!({ "schema": SCHEMA, "about": check.about, "runs": check.runs, "tests": check.tests })
 }

@@ -5,7 +5,6 @@ use assay_analysis::{Point, StepSummary};
 use crate::table::{Cell, Column, Decimals, Narrow, Table};
 
 /// Returns a row for each `every_s` seconds of each step; the last of a step may be shorter.
-#[must_use]
 pub fn table(steps: &[StepSummary], every_s: f64) -> Table {
     let mut table = Table::new(vec![
         Column::text("Test").narrow(Narrow::Cut(40)),

@@ -34,7 +34,6 @@ const SCREEN_LINES: usize = 22;
 const ROWS_MIN: usize = 3;
 
 /// The whole page; in brief what fits a screen: the candidates, then the answer, its margin and what a failure leaves.
-#[must_use]
 pub fn page(answer: &Answer, options: TextOptions) -> String {
     let need = &answer.question.need;
     let prose = options.width.min(TEXT_COLUMNS);
@@ -76,7 +75,6 @@ pub fn page(answer: &Answer, options: TextOptions) -> String {
 }
 
 /// Returns the table of candidates in a format.
-#[must_use]
 pub fn rendered(answer: &Answer, format: Format) -> String {
     match format {
         Format::Text(_) => page(answer, TextOptions::default()),
@@ -105,7 +103,6 @@ fn needed(question: &Question) -> String {
 }
 
 /// The answer as a sentence with its margin.
-#[must_use]
 pub fn sentence(answer: &Answer, detail: Detail) -> String {
     let need = &answer.question.need;
     let state = in_state(answer.question.endure);
@@ -362,7 +359,6 @@ fn effect(need: &Need, change: &str, before: Option<&Assessment>, after: &Assess
 }
 
 /// A row for each candidate: what it reaches, and what breaks first.
-#[must_use]
 pub fn candidates(answer: &Answer) -> Table {
     let need = &answer.question.need;
     let name = match answer.candidates.first().map(|c| c.assessment.latency) {
@@ -428,7 +424,6 @@ fn basis(answer: &Answer) -> String {
 }
 
 /// The answer as a JSON document; rates per second, times in ms.
-#[must_use]
 pub fn document(answer: &Answer) -> Value {
     let need = &answer.question.need;
     json!({

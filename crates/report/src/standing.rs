@@ -6,7 +6,6 @@ use assay_analysis::{Left, Moment, PlannedStep};
 use assay_record::Phase;
 
 /// Returns a moment as a display has it: `3/4 measuring 0:12 of 2:00, 6:10 left`.
-#[must_use]
 pub fn moment(moment: &Moment) -> String {
     let doing = match moment.phase {
         Phase::Prepare => "opening",
@@ -32,7 +31,6 @@ pub fn moment(moment: &Moment) -> String {
 }
 
 /// Returns which step a moment is in: `3/4`, or the number of an experiment.
-#[must_use]
 pub fn place(moment: &Moment) -> String {
     match moment.of {
         Some(all) => format!("{}/{all}", moment.number),
@@ -41,7 +39,6 @@ pub fn place(moment: &Moment) -> String {
 }
 
 /// Returns a time as a clock shows it: `1:05`, or `2:03:04` above an hour.
-#[must_use]
 pub fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -49,7 +46,6 @@ pub fn clock(time: Duration) -> String {
 }
 
 /// Returns a time as people plan it: `about 40 s`, `about 6 min`.
-#[must_use]
 pub fn about(time: Duration) -> String {
     match time.as_secs_f64() {
         short if short < 90.0 => format!("about {:.0} s", short.ceil()),
@@ -59,14 +55,12 @@ pub fn about(time: Duration) -> String {
 }
 
 /// Returns how many steps there are, and how long they take: `4 steps, about 40 s`.
-#[must_use]
 pub fn count_and_length(steps: &[PlannedStep]) -> String {
     let word = if steps.len() == 1 { "step" } else { "steps" };
     format!("{} {word}, {}", steps.len(), length(steps))
 }
 
 /// Returns how long steps take, as far as their plan tells: `about 40 s`, `about 2 min and 1 step until 20000 I/Os`.
-#[must_use]
 pub fn length(steps: &[PlannedStep]) -> String {
     let counted: Vec<&PlannedStep> = steps.iter().filter(|step| !step.is_timed()).collect();
     let time: Duration = steps.iter().map(PlannedStep::time).sum();

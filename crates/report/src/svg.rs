@@ -41,7 +41,6 @@ pub(crate) const STYLES: usize = 8;
 const DASHES: [&str; STYLES] = ["", "7 3", "2 3", "9 3 2 3", "12 4", "4 4", "1 2", "14 3 3 3"];
 
 /// Text that may stand in HTML and in SVG, between tags and in attributes.
-#[must_use]
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -118,7 +118,6 @@ pub enum Format {
 
 impl Format {
     /// Returns words that stand beside a table, so that the format does not read anything into them.
-    #[must_use]
     pub fn text(self, words: &str) -> String {
         match self {
             Self::Markdown => markup::markdown_text(words),
@@ -128,7 +127,6 @@ impl Format {
     }
 
     /// Returns lines that are shown as they are, each column below the other.
-    #[must_use]
     pub(crate) fn verbatim(self, lines: &str) -> String {
         match self {
             Self::Markdown => format!("```text\n{lines}```\n"),
@@ -140,7 +138,6 @@ impl Format {
 
 impl Table {
     /// A table without rows.
-    #[must_use]
     pub fn new(columns: Vec<Column>) -> Self {
         Self { columns, rows: Vec::new(), group: "Group".to_owned() }
     }
@@ -151,7 +148,6 @@ impl Table {
     }
 
     /// Returns the whole table in a format, each line with its end.
-    #[must_use]
     pub fn render(&self, format: Format) -> String {
         match format {
             Format::Text(width) => self.text(width).text,
@@ -187,14 +183,12 @@ impl Table {
 
 impl Column {
     /// A column of text that may be cut.
-    #[must_use]
     pub fn text(title: &str) -> Self {
         let (align, narrow) = (Align::Left, Narrow::Cut(CUT_MIN));
         Self { title: title.to_owned(), unit: String::new(), align, decimals: Decimals::Each, narrow }
     }
 
     /// A column of numbers of a unit, with one count of decimals.
-    #[must_use]
     pub fn number(title: &str, unit: &str) -> Self {
         Self {
             title: title.to_owned(),
@@ -224,7 +218,6 @@ impl Column {
     }
 
     /// Returns the title with the unit: `Avg ms`.
-    #[must_use]
     pub fn heading(&self) -> String {
         format!("{} {}", self.title, self.unit).trim().to_owned()
     }

@@ -22,14 +22,12 @@ pub use crate::layout::wrap;
 pub use crate::options::{Color, Detail, TextOptions};
 
 /// The result table, the findings, and the plan's notes.
-#[must_use]
 pub fn table(header: &RunHeader, summary: &RunSummary, findings: &[Finding], options: TextOptions) -> String {
     table_with(header, summary, findings, Meta::default(), options)
 }
 
 /// The same with what is known beside the run: expected values, a baseline. In brief it fits a screen: the numbers,
 /// then the answer, which ends where the next command is typed.
-#[must_use]
 pub fn table_with(
     header: &RunHeader,
     summary: &RunSummary,
@@ -222,14 +220,12 @@ fn steady_sweeps(header: &RunHeader, summary: &RunSummary, options: TextOptions)
 }
 
 /// The table of some steps alone: also for a run that is going on.
-#[must_use]
 pub fn rows(steps: &[StepSummary], options: TextOptions) -> String {
     of_table(&forum::table(steps, Reader::Person), options)
 }
 
 /// A run in a format: the page of [`table_with`] as text, else its heading and its table; in a document or a forum with
 /// what one has to know to compare it.
-#[must_use]
 pub fn rendered(
     header: &RunHeader,
     summary: &RunSummary,
@@ -362,7 +358,6 @@ fn tcp_words(step: &StepSummary) -> Option<String> {
 }
 
 /// Findings in full, as they stand under a table.
-#[must_use]
 pub fn findings(findings: &[Finding], options: TextOptions) -> String {
     findings.iter().map(|finding| format!("\n{}", finding_text(finding, &finding.says, options))).collect()
 }

@@ -14,7 +14,6 @@ pub const SCHEMA: &str = "assay.trends/1";
 const POINTS: usize = 120;
 
 /// Returns a row for each run in each trend; runs of other loads say in the last column what was otherwise.
-#[must_use]
 pub fn table(trends: &[Trend]) -> Table {
     let number = |title: &str, unit: &str| Column::number(title, unit).decimals(Decimals::Each);
     let mut table = Table::new(vec![
@@ -52,7 +51,6 @@ pub fn table(trends: &[Trend]) -> Table {
 }
 
 /// Returns the JSON document.
-#[must_use]
 pub fn document(target: &str, trends: &[Trend], events: &[TrendEvent]) -> Value {
     let event =
         |event: &TrendEvent| json!({ "run": event.run, "at_unix_ms": event.at_unix_ms, "says": event.says });
@@ -65,7 +63,6 @@ pub fn document(target: &str, trends: &[Trend], events: &[TrendEvent]) -> Value 
 }
 
 /// Returns the HTML page.
-#[must_use]
 pub fn page(target: &str, trends: &[Trend], events: &[TrendEvent]) -> String {
     let mut body = trend_events(events, Links::None);
     for of in trends {

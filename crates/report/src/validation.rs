@@ -13,13 +13,11 @@ use assay_model::validate::{Compared, Grid, HISTOGRAM_EDGES, Validation};
 use crate::table::{Align, Cell, Column, Format, Table};
 
 /// Returns the answer in short: how far off predictions of systems are that the model was not made from.
-#[must_use]
 pub fn model_brief(v: &Validation, columns: usize) -> String {
     systems_out::brief(&v.crossed, columns)
 }
 
 /// Returns `docs/model-validation.md`, made from a validation and the grid of both engines.
-#[must_use]
 pub fn model_document(v: &Validation, grid: &Grid) -> String {
     let sheet = |kind| {
         v.sheet.iter().filter(move |c| c.kind == kind && !c.test.starts_with("ATTO")).collect::<Vec<_>>()

@@ -38,7 +38,6 @@ pub fn complete(store: &Store, run: &str) -> Result<(), ReadError> {
 
 /// Makes the digest and the extract of a run of which this was collected, and keeps nothing. `None` where the array of
 /// the run cannot be read.
-#[must_use]
 pub fn completed(header: &RunHeader, collector: &Collector) -> Option<Completed> {
     let extract = PackedExtract::of(RunExtract::VERSION, &collector.extract()).ok()?;
     Some(Completed { digest: digest_of(header, &collector.summary()).ok()?, extract })

@@ -52,7 +52,6 @@ impl Baselines {
 
     /// Returns the level of the baseline of a plan on the first of these targets (names in the store) that has one, in
     /// each test of its first repetition, where the repetitions measured what this reading does.
-    #[must_use]
     pub fn levels(&self, plan: &str, targets: &[String], reading: &ResultSet) -> Vec<(&TestDigest, Level)> {
         let is_on = |of: &&Repetitions| of.baseline.plan == plan && targets.contains(&of.baseline.address);
         let Some(of) = self.0.iter().find(is_on) else { return Vec::new() };
@@ -94,7 +93,6 @@ impl Baselines {
     }
 
     /// Returns how a run stands; `None` where it has no baseline, or no test that both have completed.
-    #[must_use]
     pub fn against(&self, store: &Reader, run: &ListedRun) -> Option<InShort> {
         let of = self.of(store, run)?;
         if of.runs.contains(&run.row.run) {

@@ -111,7 +111,6 @@ pub fn labelled(store: &Reader, label: &str) -> Result<Option<Side>, ReadError> 
 }
 
 /// Returns a name for repetitions that share no label; a list of many ids is longer than what is said of them.
-#[must_use]
 pub fn name_of(readings: &[ResultSet]) -> String {
     match readings {
         [first, .., _] if readings.len() > 2 => format!("{} and {} more", first.id, readings.len() - 1),
@@ -120,7 +119,6 @@ pub fn name_of(readings: &[ResultSet]) -> String {
 }
 
 /// Names sides by their ids if they share a name.
-#[must_use]
 pub fn with_distinct_names(mut sides: Vec<Side>) -> Vec<Side> {
     let names: Vec<String> = sides.iter().map(|s| s.name.clone()).collect();
     for side in &mut sides {

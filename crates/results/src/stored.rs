@@ -87,7 +87,6 @@ impl Stored {
     }
 
     /// Returns what a report says beside the run's own events.
-    #[must_use]
     pub fn meta(&self) -> Meta<'_> {
         Meta {
             label: self.label.as_deref(),
@@ -100,14 +99,12 @@ impl Stored {
     }
 
     /// Returns the run in the form in which results are compared.
-    #[must_use]
     pub fn result_set(&self) -> ResultSet {
         ResultSet::of_run(&self.header, &self.summary, &self.findings, self.judgement.as_ref())
     }
 }
 
 /// Returns what these events of a run say together.
-#[must_use]
 pub fn collector_of(header: &RunHeader, events: &[Event]) -> Collector {
     let mut collector = Collector::new(header);
     events.iter().for_each(|event| collector.add(event));
@@ -146,7 +143,6 @@ pub fn summary_stored(store: &Reader, run: &str, header: &RunHeader) -> Result<R
 }
 
 /// Returns the status; only the store knows whether a run without an end is still going on.
-#[must_use]
 pub fn status(row: &RunRow) -> RunStatus {
     if row.is_running { RunStatus::Running } else { RunStatus::from(row.status) }
 }

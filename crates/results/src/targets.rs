@@ -44,13 +44,11 @@ impl TargetRuns {
     }
 
     /// Returns the trend of each test. A run on several targets at once is none of this one.
-    #[must_use]
     pub fn trends(&self) -> Vec<Trend> {
         trends(&self.trend_runs())
     }
 
     /// Returns what happened beside the figures: steps of journals, other versions, notes.
-    #[must_use]
     pub fn events(&self) -> Vec<TrendEvent> {
         events(&self.trend_runs())
     }
@@ -70,7 +68,6 @@ impl TargetRuns {
 
     /// Returns the last complete result of each test of each plan, for each load that the command line made of it and
     /// each way in which it was measured.
-    #[must_use]
     pub fn last(&self) -> Vec<LastTest<'_>> {
         let mut last: Vec<LastTest<'_>> = Vec::new();
         for run in &self.runs {

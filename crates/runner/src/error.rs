@@ -98,7 +98,6 @@ pub enum Consequence {
 
 impl RunnerError {
     /// Returns what the error means for who asked.
-    #[must_use]
     pub fn consequence(&self) -> Consequence {
         match self {
             Self::Fill { source: PrepareError::Interrupted { .. } } => Consequence::Interrupted,

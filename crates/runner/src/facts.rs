@@ -3,7 +3,6 @@
 use assay_record::{ClockState, HostFacts};
 
 /// Returns the facts about this host. Never fails: what the kernel does not show stays empty.
-#[must_use]
 pub fn host_facts() -> HostFacts {
     let clock = assay_target::kernel_clock().map(|clock| ClockState {
         is_synchronized: clock.is_synchronized,

@@ -78,7 +78,6 @@ struct Again {
 
 impl Keeper {
     /// Begins a run in the store. One that the store does not take goes into a file.
-    #[must_use]
     pub fn begin(store: &Store, header: &RunHeader, (label, note): (Option<&str>, Option<&str>)) -> Self {
         let cover = ExportCover::of(&header.run, label, note);
         let mut keeper = Self {

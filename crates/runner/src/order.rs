@@ -71,7 +71,6 @@ pub struct Turn {
 
 impl Turn {
     /// Its place in the record of the run of that id.
-    #[must_use]
     pub fn repetition(&self, run: &str) -> Repetition {
         let group = self.group.clone().unwrap_or_else(|| run.to_owned());
         Repetition { group, side: self.side, number: self.number, of: self.of }
@@ -85,7 +84,6 @@ impl Turn {
 }
 
 /// Returns the label of a run as it is stored.
-#[must_use]
 pub fn label_of(given: Option<String>, turn: Option<&Turn>, run: &str) -> Option<String> {
     match turn {
         Some(turn) => {

@@ -80,19 +80,16 @@ impl Reader {
     }
 
     /// Returns its usable bytes.
-    #[must_use]
     pub fn span_bytes(&self) -> u64 {
         self.member.span_bytes()
     }
 
     /// Returns the unit of offsets and sizes, bytes.
-    #[must_use]
     pub fn unit_bytes(&self) -> u32 {
         self.target.geometry().block_bytes.max(self.member.block_bytes())
     }
 
     /// Returns the largest read, bytes.
-    #[must_use]
     pub fn read_bytes_max(&self) -> u32 {
         let most = self.member.transfer_bytes_max().unwrap_or(u64::from(READ_MAX));
         u32::try_from(most).map_or(READ_MAX, |most| most.min(READ_MAX))

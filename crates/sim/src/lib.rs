@@ -89,7 +89,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl SimulatedArrays {
     /// Returns the given arrays, each under the name in its address.
-    #[must_use]
     pub fn new(arrays: HashMap<String, Array>) -> Self {
         Self { arrays, ..Self::default() }
     }

@@ -43,13 +43,11 @@ impl TruthStats {
     }
 
     /// Returns the I/Os per second.
-    #[must_use]
     pub fn iops(&self) -> f64 {
         if self.seconds > 0.0 { self.ios as f64 / self.seconds } else { 0.0 }
     }
 
     /// Returns the statistics in words: `1884.2 IOPS, mean 31.7 ms, p99 33.8 ms`.
-    #[must_use]
     pub fn says(&self) -> String {
         format!("{:.1} IOPS, mean {:.3} ms, p99 {:.3} ms", self.iops(), self.mean_ms, self.p99_ms)
     }
@@ -57,14 +55,12 @@ impl TruthStats {
 
 impl Truth {
     /// Returns the statistics of all I/Os, from the first submission to the last completion.
-    #[must_use]
     pub fn all(&self) -> TruthStats {
         self.from(0, None)
     }
 
     /// Returns the statistics by the rules of the step: from the end of the warm-up. Iometer's window ends when
     /// recording ends, and I/Os in flight then do not count; Assay's ends with the last I/O that was issued in it.
-    #[must_use]
     pub fn counted(&self, semantics: Semantics, step: &Step, measured_s: f64) -> TruthStats {
         match semantics {
             Semantics::Assay | Semantics::Fio => self.from(step.warmup.0, None),

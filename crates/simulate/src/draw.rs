@@ -19,7 +19,6 @@ pub(crate) const RESETS: u64 = 1 << 41;
 /// Seeds from here on have clients that receive several PDUs at a time, and units that are swapped meanwhile.
 pub(crate) const BATCHES: u64 = 1 << 42;
 /// Returns the n-th seed, from 1, of those that are tried: of 16 one of each of these kinds.
-#[must_use]
 pub fn nth_seed(n: u64) -> u64 {
     match n % 16 {
         0 => STALLS + n,

@@ -9,7 +9,6 @@ use crate::world::{Outcome, run};
 
 /// Runs what the command line asks for: `[--seed N [--trace] | --from N] [--seeds N | --hours H] [--first]`. Returns
 /// true if no seed violated an oracle.
-#[must_use]
 pub fn program(arguments: &[String]) -> bool {
     let number = |name: &str| -> Option<f64> {
         arguments.windows(2).find(|pair| pair[0] == name).and_then(|pair| pair[1].parse().ok())

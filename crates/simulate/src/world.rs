@@ -113,7 +113,6 @@ struct World {
 }
 
 /// Runs one seed. The result depends on nothing else.
-#[must_use]
 pub fn run(seed: u64, trace: bool) -> Outcome {
     let mut world = World::new(seed, trace);
     if let Err(why) = world.run() {

@@ -13,7 +13,6 @@ const FILES_IN_DEV: [&str; 3] = ["/dev/hugepages/", "/dev/mqueue/", "/dev/shm/"]
 const LOCAL_DOMAINS: [&str; 5] = [".local", ".lan", ".localdomain", ".home.arpa", ".internal"];
 
 /// Whether a path is where devices are.
-#[must_use]
 pub fn names_device(path: &str) -> bool {
     path.starts_with("/dev/") && !FILES_IN_DEV.iter().any(|folder| path.starts_with(folder))
 }

@@ -107,7 +107,6 @@ pub fn load_plan(plan: &Plan, maxima: &[Maximum], timing: CurveTiming) -> Result
 
 /// Returns the maximum of a sweep over queue depths, given as (depth, I/Os per second): the shallowest queue that
 /// reaches 97 % of the highest rate, with its rate. `None` if nothing was completed.
-#[must_use]
 pub fn maximum_of(rates: &[(u32, f64)]) -> Option<Maximum> {
     let best = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
     let enough = rates.iter().filter(|(_, rate)| best > 0.0 && *rate >= best * ENOUGH);

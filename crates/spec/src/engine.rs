@@ -27,7 +27,6 @@ pub enum Engine {
 
 impl Engine {
     /// Returns its name in records and reports.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::IoUring => "io_uring",

@@ -118,7 +118,6 @@ const OF_AN_IO: [(&str, &str); 3] = [
 ];
 
 /// Returns the field that another tool's word means, and how it is given, for example `size=4KiB`.
-#[must_use]
 pub fn field_called(word: &str) -> Option<(&'static str, &'static str)> {
     let word = word.trim_start_matches('-').to_ascii_lowercase().replace('-', "_");
     let found = CALLED.iter().find(|(_, _, words)| words.contains(&word.as_str()))?;
@@ -126,7 +125,6 @@ pub fn field_called(word: &str) -> Option<(&'static str, &'static str)> {
 }
 
 /// Returns how `access` gives the field that a word means, where the word says what one I/O is.
-#[must_use]
 pub(crate) fn of_an_io(word: &str) -> Option<&'static str> {
     let field = field_called(word).map_or(word, |(field, _)| field);
     OF_AN_IO.iter().find(|(of_io, _)| *of_io == field).map(|(_, given)| *given)

@@ -84,14 +84,12 @@ impl Figure {
     ];
 
     /// Returns the figure of that name; upper and lower case are alike.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase();
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, figure)| *figure)
     }
 
     /// Returns its name in tables.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::Iops => "IOPS",
@@ -106,7 +104,6 @@ impl Figure {
     }
 
     /// Whether more of it is better.
-    #[must_use]
     pub fn is_rate(self) -> bool {
         matches!(self, Self::Iops | Self::MibPerS)
     }

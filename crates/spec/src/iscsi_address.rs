@@ -65,13 +65,11 @@ impl IscsiPortal {
     }
 
     /// The portal, `host` or `host:port`.
-    #[must_use]
     pub fn portal(&self) -> &str {
         &self.address.portals[0]
     }
 
     /// The address of a unit of a target there.
-    #[must_use]
     pub fn lun(&self, target: &str, lun: u16) -> IscsiAddress {
         IscsiAddress { target: target.to_owned(), lun, ..self.address.clone() }
     }

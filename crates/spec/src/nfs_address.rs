@@ -89,7 +89,6 @@ impl NfsAddress {
 
     /// Reads what stands after `nfs://` where it names a server alone, with `/` for its path; `None` where a path
     /// follows.
-    #[must_use]
     pub fn parse_server(text: &str) -> Option<std::result::Result<Self, NfsAddressError>> {
         let (place, query) = text.split_once('?').unwrap_or((text, ""));
         let authority = place.trim_end_matches('/');
@@ -115,7 +114,6 @@ impl NfsAddress {
     }
 
     /// The same place with another path, and nothing else changed.
-    #[must_use]
     pub fn with_path(&self, path: String) -> Self {
         Self { path, ..self.clone() }
     }

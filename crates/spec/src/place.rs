@@ -25,7 +25,6 @@ impl Default for Extent {
 
 impl Extent {
     /// Returns the bytes of this part of `whole`, rounded to the nearest.
-    #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -75,7 +74,6 @@ impl Window {
     pub const WHOLE: Self = Self { offset: Extent::Bytes(Bytes(0)), size: None };
 
     /// Returns first and last byte (exclusive) in a target of `span` bytes; the end may lie beyond the span.
-    #[must_use]
     #[inline]
     pub fn of(self, span: u64) -> std::ops::Range<u64> {
         let start = self.offset.of(span);
@@ -89,7 +87,6 @@ impl Window {
     }
 
     /// Returns true if it is everything.
-    #[must_use]
     pub fn is_whole(&self) -> bool {
         *self == Self::WHOLE
     }
@@ -186,14 +183,12 @@ impl Distribution {
     pub const ZONES_MAX: usize = 256;
 
     /// Returns true if all places are equally likely.
-    #[must_use]
     #[inline]
     pub fn is_uniform(&self) -> bool {
         *self == Self::Uniform
     }
 
     /// Returns true if the bytes of its zones are given and need more than `bytes`.
-    #[must_use]
     pub fn exceeds(&self, bytes: u64) -> bool {
         let Self::Zones(zones) = self else { return false };
         let needed = zones.iter().fold(0, |sum: u64, zone| sum.saturating_add(zone.size.of(bytes)));

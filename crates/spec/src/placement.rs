@@ -93,7 +93,6 @@ pub enum PlacementError {
 
 impl Plan {
     /// Returns true if the plan says which hosts run what, so that one host alone cannot run it.
-    #[must_use]
     pub fn names_hosts(&self) -> bool {
         let mut steps = self.tests.iter().flat_map(|test| &test.steps);
         steps.any(|step| hosts_of(step).is_some() || step.jobs.iter().any(|job| !job.hosts.is_empty()))

@@ -119,7 +119,6 @@ pub struct Step {
 
 impl Step {
     /// `size=4KiB outstanding=8`, or nothing where nothing is swept.
-    #[must_use]
     pub fn label(&self) -> String {
         let parts: Vec<String> = self.swept.iter().map(|s| format!("{}={}", s.key, s.value)).collect();
         parts.join(" ")
@@ -157,14 +156,12 @@ impl Stop {
     pub(crate) const TIME_BOUND: Nanos = Nanos::from_secs(24 * 3600);
 
     /// Whether only a number of bytes or I/Os ends the window: nothing tells beforehand how long it lasts.
-    #[must_use]
     pub fn is_by_count(&self) -> bool {
         let has_count = self.bytes.is_some() || self.ops.is_some() || self.spans.is_some();
         has_count && self.time >= Self::TIME_BOUND
     }
 
     /// Returns what ends the window, in words: `2min`, `20000 I/Os`, `64GiB or 2min`.
-    #[must_use]
     pub fn words(&self) -> String {
         let spans = |times| match times {
             1 => "the whole span once".to_owned(),
@@ -329,7 +326,6 @@ impl Default for Job {
 impl Job {
     /// Returns what sets the job apart from most, each with a comma in front: `, in 1GiB from 50%, a flush after every
     /// 8 writes`.
-    #[must_use]
     pub fn particulars(&self) -> String {
         let mut text = String::new();
         match self.span {
@@ -366,19 +362,16 @@ impl Job {
     }
 
     /// Whether any I/O of this job changes what the target holds.
-    #[must_use]
     pub fn writes(&self) -> bool {
         self.mix.iter().any(Access::writes)
     }
 
     /// The largest I/O of the mix, replies included, bytes.
-    #[must_use]
     pub fn size_max(&self) -> Bytes {
         self.mix.iter().map(|a| a.size.max(a.reply)).max().unwrap_or_default()
     }
 
     /// The largest I/O of the mix that moves data, replies included, bytes.
-    #[must_use]
     pub fn transfer_max(&self) -> Bytes {
         self.mix.iter().filter(|a| a.transfers()).map(|a| a.size.max(a.reply)).max().unwrap_or_default()
     }
@@ -443,7 +436,6 @@ pub enum Change {
 
 impl Change {
     /// Returns true if data are written.
-    #[must_use]
     #[inline]
     pub fn is_write(&self) -> bool {
         *self == Self::Write
@@ -484,7 +476,6 @@ impl Default for Access {
 impl Access {
     /// Returns what sets the line's positions and changes apart from those of most lines, each with a comma in front:
     /// `, zipf 1.2, sequences of 8`.
-    #[must_use]
     pub fn particulars(&self) -> String {
         let mut text = String::new();
         if !self.distribution.is_uniform() {
@@ -511,31 +502,26 @@ impl Access {
     }
 
     /// Returns true if this line ever trims.
-    #[must_use]
     pub fn trims(&self) -> bool {
         self.change != Change::Write && self.read < 100.0
     }
 
     /// Returns true if this line ever moves data: a trim moves none.
-    #[must_use]
     pub fn transfers(&self) -> bool {
         self.read > 0.0 || self.reply.0 > 0 || self.change != Change::Trim
     }
 
     /// Returns true if this line ever writes data.
-    #[must_use]
     pub fn writes_data(&self) -> bool {
         self.reply.0 > 0 || (self.read < 100.0 && self.change != Change::Trim)
     }
 
     /// Whether this line ever writes.
-    #[must_use]
     pub fn writes(&self) -> bool {
         self.read < 100.0 || self.reply.0 > 0
     }
 
     /// Whether this line ever reads.
-    #[must_use]
     pub fn reads(&self) -> bool {
         self.read > 0.0 || self.reply.0 > 0
     }
@@ -563,14 +549,12 @@ pub enum Pacing {
 
 impl Pacing {
     /// Whether I/Os are due at times of their own.
-    #[must_use]
     #[inline]
     pub fn is_open(self) -> bool {
         matches!(self, Self::Open { .. })
     }
 
     /// The rate aimed at, I/Os per second; `None` for a closed loop.
-    #[must_use]
     #[inline]
     pub fn rate(self) -> Option<PerSecond> {
         match self {
@@ -614,25 +598,21 @@ pub enum Data {
 impl Plan {
     /// Returns whether the test at this index is in the plan for its result, and not to prepare the targets; true for
     /// one that the plan does not have.
-    #[must_use]
     pub fn is_result(&self, test: u32) -> bool {
         self.tests.get(test as usize).is_none_or(|test| test.role == Role::Measured)
     }
 
     /// Whether any test trims.
-    #[must_use]
     pub fn trims(&self) -> bool {
         self.jobs().flat_map(|job| &job.mix).any(Access::trims)
     }
 
     /// Whether any test changes what the targets hold.
-    #[must_use]
     pub fn writes(&self) -> bool {
         self.jobs().any(Job::writes)
     }
 
     /// Whether blocks must carry stamps: some test checks them.
-    #[must_use]
     pub fn verifies(&self) -> bool {
         self.tests.iter().flat_map(|t| &t.steps).any(|s| s.verify)
     }
@@ -643,13 +623,11 @@ impl Plan {
     }
 
     /// How many steps there are in all tests.
-    #[must_use]
     pub fn step_count(&self) -> usize {
         self.tests.iter().map(|t| t.steps.len()).sum()
     }
 
     /// Warm-up of all steps, and measured time of those that are bounded by time.
-    #[must_use]
     pub fn time(&self) -> Nanos {
         let measured = |stop: &Stop| if stop.is_by_count() { 0 } else { stop.time.0 };
         Nanos(self.tests.iter().flat_map(|t| &t.steps).map(|s| s.warmup.0 + measured(&s.stop)).sum())

@@ -28,7 +28,6 @@ pub struct ProbePlan {
 
 impl ProbePlan {
     /// Returns the plan as the text of a plan file.
-    #[must_use]
     pub fn text(&self) -> String {
         let mut text = format!(
             "name = \"{NAME}\"\n\

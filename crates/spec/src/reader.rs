@@ -28,13 +28,11 @@ pub struct Source<'t> {
 
 impl<'t> Source<'t> {
     /// A file's text.
-    #[must_use]
     pub fn new(origin: &'t str, text: &'t str) -> Self {
         Self { origin, text, lines: Some(OnceCell::new()), complaints: Complaints::default() }
     }
 
     /// A single value from the command line.
-    #[must_use]
     pub(crate) fn of_option(origin: &'t str, text: &'t str) -> Self {
         Self { origin, text, lines: None, complaints: Complaints::default() }
     }
@@ -85,7 +83,6 @@ pub struct Value<'t> {
 
 impl<'t> Table<'t> {
     /// The whole of a source, as it was parsed.
-    #[must_use]
     pub fn top(source: &'t Source<'t>, table: &'t DeTable<'t>) -> Self {
         Self { source, table, start: 0, path: String::new(), known: RefCell::default() }
     }
@@ -118,7 +115,6 @@ impl<'t> Table<'t> {
     }
 
     /// Returns true if nothing stands in it.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
     }
@@ -139,7 +135,6 @@ impl<'t> Table<'t> {
     }
 
     /// Returns a complaint about each key that nobody asked for, in the order of the file. Call it last.
-    #[must_use]
     pub fn strays(&self) -> Vec<PlanError> {
         let known = self.known.borrow();
         let is_passed = |at| self.source.complaints.passes_over(at, self.start);
@@ -163,7 +158,6 @@ impl<'t> Table<'t> {
 
 impl<'t> Value<'t> {
     /// Line that it stands in, from 1.
-    #[must_use]
     pub fn line(&self) -> usize {
         self.source.line(self.value.span().start).unwrap_or(1)
     }
@@ -255,13 +249,11 @@ impl<'t> Value<'t> {
     }
 
     /// Returns true if it is a text in quotes.
-    #[must_use]
     pub fn is_text(&self) -> bool {
         matches!(self.value.get_ref(), DeValue::String(_))
     }
 
     /// Returns true if it is a table.
-    #[must_use]
     pub fn is_table(&self) -> bool {
         matches!(self.value.get_ref(), DeValue::Table(_))
     }
@@ -345,7 +337,6 @@ fn kind(value: &DeValue<'_>) -> &'static str {
 }
 
 /// `; did you mean "outstanding"?` when a known word is near, else the list of what would do.
-#[must_use]
 pub fn suggest(word: &str, known: &[&str]) -> String {
     let called = field_called(word).filter(|(field, _)| known.contains(field));
     let near = nearest(word, known.iter().copied()).or_else(|| begun(word, known));
@@ -382,7 +373,6 @@ fn some_of(words: &[&str]) -> String {
 }
 
 /// The word of `known` that is closest to `word`, in any case, if it is close enough to be a slip of the pen.
-#[must_use]
 pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     known
         .map(|k| (distance(&word.to_ascii_lowercase(), &k.to_ascii_lowercase()), k))
@@ -392,7 +382,6 @@ pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&
 }
 
 /// Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`.
-#[must_use]
 pub fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];

@@ -45,13 +45,11 @@ pub(crate) enum Place {
 }
 
 /// Returns true if a word has a secret in it, as a target or an option may.
-#[must_use]
 pub fn has_secret(word: &str) -> bool {
     find(word).is_some()
 }
 
 /// Returns the text of an address as it may be repeated in a message: neither secrets nor values of unknown keys.
-#[must_use]
 pub fn without_secret(text: &str) -> String {
     find(text).map_or_else(|| without_unknown(text), |(_, covered)| covered)
 }

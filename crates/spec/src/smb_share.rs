@@ -13,7 +13,6 @@ pub struct SmbShare {
 
 impl SmbShare {
     /// Returns the share that a word means: `//nas/share/t.dat`, `\\nas\share`; `None` without a host or a share.
-    #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         let word = word.replace('\\', "/");
         let mut parts = word.strip_prefix("//")?.splitn(3, '/');

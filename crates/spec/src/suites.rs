@@ -48,14 +48,12 @@ pub const SUITES: [Suite; 31] = [
 ];
 
 /// The suite whose plan has that name: what a run of it is called.
-#[must_use]
 pub fn suite_titled(title: &str) -> Option<Suite> {
     let name = |suite: &Suite| suite.text.lines().find_map(|line| line.strip_prefix("name = "));
     SUITES.into_iter().find(|suite| name(suite).is_some_and(|name| name.trim().trim_matches('"') == title))
 }
 
 /// The suite of that name.
-#[must_use]
 pub fn suite(name: &str) -> Option<Suite> {
     SUITES.into_iter().find(|s| s.name.eq_ignore_ascii_case(name))
 }

@@ -75,7 +75,6 @@ pub enum ThresholdError {
 
 impl Quantity {
     /// Returns its name in tables.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::Figure(figure) => figure.title(),
@@ -185,7 +184,6 @@ impl Threshold {
     }
 
     /// Whether good results are beyond the limit, as nobody means who has a slow target in mind.
-    #[must_use]
     pub fn fails_the_better(&self) -> bool {
         let is_more_better = matches!(self.quantity, Quantity::Figure(Figure::Iops | Figure::MibPerS));
         (self.side == Side::Above) == is_more_better
@@ -204,7 +202,6 @@ impl fmt::Display for Threshold {
 
 impl Quantity {
     /// Returns a value with the unit of the quantity.
-    #[must_use]
     pub fn written(self, value: f64) -> String {
         let short = |value: f64| format!("{}", (value * 1e3).round() / 1e3);
         match self {

@@ -78,7 +78,6 @@ impl Bytes {
     }
 
     /// As people say it, with one decimal where it needs one: `45.9 GiB`. For reading only: `Display` is exact.
-    #[must_use]
     pub fn rounded(self) -> String {
         let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
         let mut value = self.0 as f64;
@@ -142,19 +141,16 @@ pub struct Nanos(pub u64);
 
 impl Nanos {
     /// `seconds` as nanoseconds.
-    #[must_use]
     pub const fn from_secs(seconds: u64) -> Self {
         Self(seconds * 1_000_000_000)
     }
 
     /// `milliseconds` as nanoseconds.
-    #[must_use]
     pub const fn from_millis(milliseconds: u64) -> Self {
         Self(milliseconds * 1_000_000)
     }
 
     /// Seconds, with their fraction.
-    #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -270,7 +266,6 @@ pub enum SizeSpec {
 
 impl SizeSpec {
     /// The size in bytes on a host with `ram` bytes of memory, rounded down to whole MiB when derived from it.
-    #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -358,7 +353,6 @@ fn unknown(text: &str, unit: &str, what: &'static str, known: &'static str) -> U
 }
 
 /// Returns a whole number, as digits, with its thousands apart: `1,000`.
-#[must_use]
 pub fn grouped(digits: &str) -> String {
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {

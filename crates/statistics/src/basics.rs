@@ -1,13 +1,11 @@
 //! Mean, median, deviation, and how much neighbours depend on each other.
 
 /// Mean of the values; 0 without any.
-#[must_use]
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / (values.len() as f64).max(1.0)
 }
 
 /// The value in the middle of the sorted ones; 0 without any.
-#[must_use]
 pub fn median(values: &[f64]) -> f64 {
     if values.is_empty() {
         return 0.0;
@@ -23,7 +21,6 @@ pub fn median(values: &[f64]) -> f64 {
 }
 
 /// Standard deviation (n - 1); 0 for fewer than two.
-#[must_use]
 pub fn deviation(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
@@ -33,7 +30,6 @@ pub fn deviation(values: &[f64]) -> f64 {
 }
 
 /// 1 + 2 x the sum of autocorrelations until the first that is not positive (Geyer's rule, by single lags).
-#[must_use]
 pub fn correlation_time(values: &[f64]) -> f64 {
     let mean = mean(values);
     let product =
@@ -47,7 +43,6 @@ pub fn correlation_time(values: &[f64]) -> f64 {
 }
 
 /// Geometric mean of the values. Zeroes would take everything with them; a mean of them is what is left to say.
-#[must_use]
 pub fn geometric_mean(values: &[f64]) -> f64 {
     if let [one] = values {
         return *one;

@@ -37,7 +37,6 @@ pub struct Change {
 }
 
 /// Returns where the level of values changes, in order. They are above zero.
-#[must_use]
 pub fn changes(values: &[f64]) -> Vec<Change> {
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     let scatter = scatter(&logs);

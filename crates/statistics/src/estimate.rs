@@ -67,27 +67,23 @@ pub struct Estimate {
 
 impl Estimate {
     /// A number of which no error is known.
-    #[must_use]
     pub fn bare(value: f64) -> Self {
         Self { value, lo: None, hi: None, n_effective: 0.0, why: None }
     }
 
     /// A number without an interval, and the reason.
-    #[must_use]
     pub fn without(value: f64, why: NoInterval) -> Self {
         Self { why: Some(why), ..Self::bare(value) }
     }
 
     /// Half of the width over the value: the share on either side within which the true value is; `None` where
     /// nothing is known of the error.
-    #[must_use]
     pub fn half_width(&self) -> Option<f64> {
         let (lo, hi) = self.ends()?;
         (self.value > 0.0).then(|| (self.value - lo).max(hi - self.value) / self.value)
     }
 
     /// Both ends, where they are known.
-    #[must_use]
     pub fn ends(&self) -> Option<(f64, f64)> {
         self.lo.zip(self.hi)
     }
@@ -106,13 +102,11 @@ pub struct Spread {
 
 impl Spread {
     /// An error of its own.
-    #[must_use]
     pub fn new(error: f64, n: f64) -> Self {
         Self { error, n, is_borrowed: false }
     }
 
     /// Of seconds of one run, their number corrected by their autocorrelation; `None` for too few of them.
-    #[must_use]
     pub fn of_seconds(values: &[f64]) -> Option<Self> {
         let mean = mean(values);
         if values.len() < SECONDS_MIN || mean <= 0.0 {
@@ -129,7 +123,6 @@ impl Spread {
 
     /// Of seconds of one run, the widest of three: by their autocorrelation, and by the means of ten and of five
     /// batches of them. The first is too narrow where the rate wanders slowly, the others where it does so very slowly.
-    #[must_use]
     pub fn widest_of_seconds(values: &[f64]) -> Option<Self> {
         let batches = BATCHES.into_iter().filter_map(|count| Self::of_batches(values, count));
         let all = std::iter::once(Self::of_seconds(values)?).chain(batches);
@@ -149,7 +142,6 @@ impl Spread {
     }
 
     /// Of the logarithms of repetitions; `None` for a single one.
-    #[must_use]
     pub fn of_repeats(values: &[f64]) -> Option<Self> {
         if values.len() < 2 || values.iter().any(|v| *v <= 0.0) {
             return None;
@@ -161,7 +153,6 @@ impl Spread {
 
     /// Of a single value, by the standard deviation of the logarithms within groups of repetitions, all groups
     /// together; `None` without a repetition.
-    #[must_use]
     pub fn pooled(groups: impl Iterator<Item = Vec<f64>>) -> Option<Self> {
         let (mut squares, mut freedom) = (0.0, 0.0);
         for values in groups.filter(|values| values.len() > 1 && values.iter().all(|v| *v > 0.0)) {
@@ -178,7 +169,6 @@ impl Spread {
     }
 
     /// Half of the 95 % interval of the mean, as a share of it.
-    #[must_use]
     pub fn half_width(self) -> f64 {
         student_95(self.n - 1.0) * self.error
     }
@@ -186,7 +176,6 @@ impl Spread {
 
 /// The level of repetitions: their geometric mean, and its 95 % interval by Student's t on logarithms where there are
 /// several. Tables, comparisons and trends all mean this by the value of a baseline.
-#[must_use]
 pub fn level(values: &[f64]) -> Estimate {
     let value = geometric_mean(values);
     let width = Spread::of_repeats(values).map(Spread::half_width);
@@ -199,7 +188,6 @@ pub fn level(values: &[f64]) -> Estimate {
 }
 
 /// `b / a` with the interval that the errors of both leave (Welch, on logarithms: a ratio cannot be negative).
-#[must_use]
 pub fn ratio(a: f64, b: f64, spreads: Option<(Spread, Spread)>) -> Estimate {
     let value = b / a;
     let Some((sa, sb)) = spreads else { return Estimate::bare(value) };
@@ -224,7 +212,6 @@ pub fn ratio(a: f64, b: f64, spreads: Option<(Spread, Spread)>) -> Estimate {
 
 /// Quantile `q` of a distribution, which `at` returns the quantiles of, with its 95 % interval by order statistics;
 /// `n` is how many of the values are independent.
-#[must_use]
 pub fn quantile(at: &dyn Fn(f64) -> Option<f64>, q: f64, n: f64) -> Option<Estimate> {
     let value = at(q)?;
     let width = NORMAL_95 * (q * (1.0 - q) / n.max(1.0)).sqrt();

@@ -2,7 +2,6 @@
 
 /// Probability that two samples of one distribution are as far apart in rank as these (Mann and Whitney, exact, two
 /// sides), and the smallest that samples of these sizes can have.
-#[must_use]
 pub fn rank_test(a: &[f64], b: &[f64]) -> (f64, f64) {
     let below: f64 =
         a.iter().flat_map(|x| b.iter().map(move |y| (x, y))).map(|(x, y)| half_above(*x, *y)).sum();

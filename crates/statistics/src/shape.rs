@@ -77,7 +77,6 @@ pub enum Shape {
 }
 
 /// Returns the shape of a series of equally spaced values; `None` where it is too short to tell.
-#[must_use]
 pub fn shape(values: &[f64]) -> Option<Shape> {
     shape_with(values, &[])
 }

@@ -11,7 +11,6 @@ const FREEDOM_MAX: f64 = 200.0;
 ///
 /// # Panics
 /// For a probability outside of (0, 1).
-#[must_use]
 pub(crate) fn student(probability: f64, freedom: f64) -> f64 {
     let share = 1.0 - probability / 2.0;
     if freedom > FREEDOM_MAX {
@@ -26,7 +25,6 @@ pub(crate) fn student(probability: f64, freedom: f64) -> f64 {
 }
 
 /// Returns the bound of two-sided 95 %.
-#[must_use]
 pub fn student_95(freedom: f64) -> f64 {
     student(0.05, freedom)
 }
@@ -36,7 +34,6 @@ pub fn student_95(freedom: f64) -> f64 {
 ///
 /// # Panics
 /// For degrees of freedom that are no number.
-#[must_use]
 pub fn student_above(bound: f64, freedom: f64) -> f64 {
     let t = StudentsT::new(0.0, 1.0, freedom.max(1.0)).expect("a positive number of degrees of freedom");
     t.sf(bound)

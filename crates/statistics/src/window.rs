@@ -31,7 +31,6 @@ pub fn spread(seconds: &[f64]) -> Result<Spread, NoInterval> {
 }
 
 /// Returns a mean over a window with the interval that its seconds give it.
-#[must_use]
 pub fn of_mean(value: f64, seconds: &[f64]) -> Estimate {
     spread(seconds).map_or_else(|why| Estimate::without(value, why), |spread| within(value, spread))
 }
@@ -52,7 +51,6 @@ pub struct Times<'t> {
 ///
 /// The interval is the wider of two: by order statistics, which take the I/Os as one population, and by the scatter of
 /// the seconds' percentiles, which sees that the population changes.
-#[must_use]
 pub fn of_quantile(times: Times<'_>, q: f64, seconds: &[&[f64]]) -> Option<Estimate> {
     let value = (times.at)(q)?;
     Some(interval_of_quantile(times, q, seconds).unwrap_or_else(|why| Estimate::without(value, why)))
@@ -102,7 +100,6 @@ impl Parts {
     pub const SLOPE_MAX: f64 = 0.1;
 
     /// Returns what parts show; `None` for fewer than two, and where their mean is not above zero.
-    #[must_use]
     pub fn of(parts: &[f64]) -> Option<Self> {
         let level = mean(parts);
         if parts.len() < 2 || level <= 0.0 {
@@ -118,7 +115,6 @@ impl Parts {
     }
 
     /// Whether both are within SNIA's limits.
-    #[must_use]
     pub fn is_steady(&self) -> bool {
         self.range <= Self::RANGE_MAX && self.slope.abs() <= Self::SLOPE_MAX
     }

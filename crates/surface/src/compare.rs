@@ -30,7 +30,6 @@ pub struct Comparison {
 
 /// Compares a map with an earlier one. `None` if they are of different sizes, so that their cells are not the same
 /// places.
-#[must_use]
 pub fn compare(before: &SurfaceMap, now: &SurfaceMap) -> Option<Comparison> {
     if (before.size_bytes, before.cells.len()) != (now.size_bytes, now.cells.len()) {
         return None;

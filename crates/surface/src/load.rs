@@ -42,7 +42,6 @@ pub struct SlowRegion {
 
 /// Returns what I/Os at random places say of the places; `None` where they are too few. Each series is of one worker in
 /// the order of completion, over many memories of its queues: offset in bytes and service time in ns.
-#[must_use]
 pub fn places_of_load(series: &[Vec<(u64, u64)>]) -> Option<LoadPlaces> {
     let sample = |(at_ns, (offset_bytes, latency_ns)): (u64, &(u64, u64))| Sample {
         look: Look { offset_bytes: *offset_bytes, size_bytes: 0, why: Why::Place },

@@ -174,7 +174,6 @@ impl SurfaceMap {
 const SCHEMA: &str = "assay.map/1";
 
 /// Returns the map of what a survey read.
-#[must_use]
 pub fn map_of(target: &str, survey: &Survey) -> SurfaceMap {
     let (size_bytes, samples) = (survey.size_bytes(), survey.samples());
     let last = samples.last().map_or(0, |sample| sample.at_ns + sample.latency_ns);

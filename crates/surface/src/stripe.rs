@@ -55,7 +55,6 @@ pub struct Stripe {
 
 impl Stripe {
     /// Returns true if a place lies on a slow member.
-    #[must_use]
     pub(crate) fn is_slow(&self, offset_bytes: u64) -> bool {
         let member = offset_bytes / self.chunk_bytes % u64::from(self.members);
         self.slow.iter().any(|slow| u64::from(slow.member) == member + 1)

@@ -52,7 +52,6 @@ pub struct Survey {
 
 impl Survey {
     /// Returns the survey of a target; `None` if it is too small for a map.
-    #[must_use]
     pub fn new(ground: Ground, order: Order, seed: u64) -> Option<Self> {
         let block_bytes = ground.block_bytes.max(READ_BYTES);
         let whole = |bytes: u64| bytes / u64::from(block_bytes) * u64::from(block_bytes);
@@ -108,19 +107,16 @@ impl Survey {
     }
 
     /// Returns everything that was read, in order of time.
-    #[must_use]
     pub fn samples(&self) -> &[Sample] {
         &self.samples
     }
 
     /// Returns the number of bytes that are mapped.
-    #[must_use]
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
     /// Returns in which order cells are visited.
-    #[must_use]
     pub fn order(&self) -> Order {
         self.order
     }

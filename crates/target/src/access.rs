@@ -42,7 +42,6 @@ pub enum IoEngine {
 
 impl IoEngine {
     /// Returns its name in the record.
-    #[must_use]
     pub const fn recorded(self) -> Engine {
         match self {
             Self::Uring => Engine::IoUring,

@@ -31,7 +31,6 @@ unsafe impl Send for IoBuf {}
 
 impl IoBuf {
     /// Returns a zeroed buffer for `slot` of at least one byte, with the requested capacity.
-    #[must_use]
     pub fn new(slot: u32, capacity_bytes: u32) -> Self {
         Self::many(1, capacity_bytes).pop().map(|buf| Self { slot, ..buf }).expect("one was asked for")
     }
@@ -41,7 +40,6 @@ impl IoBuf {
     /// Buffers larger than a page, with a total of 64 KiB or more, use huge pages if the kernel has some: an I/O of 128
     /// KiB is then one piece of physical memory instead of 32, each a descriptor for the device. On a virtual disk that
     /// alone made 128 KiB reads 2.5 times as fast.
-    #[must_use]
     pub fn many(count: u32, capacity_bytes: u32) -> Vec<Self> {
         let stride = stride(capacity_bytes);
         let region = Arc::new(Region::new(layout(count, capacity_bytes)));
@@ -54,13 +52,11 @@ impl IoBuf {
     }
 
     /// Returns the memory of `count` buffers of `capacity_bytes` allocated together, bytes.
-    #[must_use]
     pub fn footprint_bytes(count: u32, capacity_bytes: u32) -> u64 {
         layout(count, capacity_bytes).size() as u64
     }
 
     /// Returns its slot, which is also its index among the registered buffers.
-    #[must_use]
     pub fn slot(&self) -> u32 {
         self.slot
     }

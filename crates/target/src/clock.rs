@@ -10,7 +10,6 @@ pub struct KernelClock {
 }
 
 /// Asks the kernel, and changes nothing; `None` where it does not answer.
-#[must_use]
 pub fn kernel_clock() -> Option<KernelClock> {
     // SAFETY: a timex is numbers, for which all zeros is a value.
     // JUSTIFICATION: neither the standard library nor rustix has this request, and no crate asks it without changing

@@ -22,7 +22,6 @@ const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58F6];
 
 /// Returns true if `path` is a regular file in memory. A device node is not, although /dev is a tmpfs by its type: the
 /// device counts, wherever its node is.
-#[must_use]
 pub fn is_in_memory(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|of| of.is_file())
         && rustix::fs::statfs(path).is_ok_and(|fs| IN_MEMORY.contains(&fs.f_type))

@@ -50,7 +50,6 @@ pub enum InputError {
 
 impl InputError {
     /// Returns true if the file does not exist.
-    #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }

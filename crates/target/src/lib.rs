@@ -114,7 +114,6 @@ pub enum OpKind {
 
 impl OpKind {
     /// Returns true if it changes the content of the target.
-    #[must_use]
     pub fn changes(self) -> bool {
         matches!(self, Self::Write | Self::Trim)
     }
@@ -152,7 +151,6 @@ pub struct Completion {
 
 impl Completion {
     /// Returns the completion of an operation that was sent once.
-    #[must_use]
     pub fn new(tag: u32, outcome: Result<u32, IoFailure>, buf: IoBuf) -> Self {
         Self { tag, outcome, buf, is_moved: false }
     }

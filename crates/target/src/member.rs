@@ -42,7 +42,6 @@ pub enum Member {
 
 impl Member {
     /// Returns the usable bytes, counted from its start.
-    #[must_use]
     pub fn span_bytes(&self) -> u64 {
         match self {
             Self::Null { capacity_bytes } => *capacity_bytes,
@@ -54,7 +53,6 @@ impl Member {
     }
 
     /// Returns the parts that a late copy of a write of the fill may still change, bytes.
-    #[must_use]
     pub fn moved(&self) -> &[Range<u64>] {
         match self {
             Self::Null { .. } | Self::Simulated(_) | Self::File(_) => &[],
@@ -100,7 +98,6 @@ impl Member {
     }
 
     /// Returns the unit of offsets and sizes, bytes.
-    #[must_use]
     pub fn block_bytes(&self) -> u32 {
         match self {
             Self::Null { .. } | Self::Simulated(_) => SECTOR_BYTES,
@@ -111,7 +108,6 @@ impl Member {
     }
 
     /// Returns the size of the largest I/O, bytes, if there is a limit.
-    #[must_use]
     pub fn transfer_bytes_max(&self) -> Option<u64> {
         match self {
             Self::Lun(member) => Some(member.transfer_bytes_max),
@@ -120,7 +116,6 @@ impl Member {
     }
 
     /// Returns why it cannot be flushed between writes; `None` if it can.
-    #[must_use]
     pub fn flush_refusal(&self) -> Option<&'static str> {
         match self {
             Self::Nfs(_) => {
@@ -131,7 +126,6 @@ impl Member {
     }
 
     /// Returns why its blocks cannot be trimmed; `None` if they can, or only the kernel knows.
-    #[must_use]
     pub fn trim_refusal(&self) -> Option<&'static str> {
         match self {
             Self::Nfs(_) => Some("NFSv3 has no call for it"),
@@ -142,7 +136,6 @@ impl Member {
     }
 
     /// Returns the limits of trims, if it reports any.
-    #[must_use]
     pub fn unmap_limits(&self) -> Option<UnmapLimits> {
         match self {
             Self::Lun(member) => member.unmap.ok(),
@@ -151,7 +144,6 @@ impl Member {
     }
 
     /// Returns the most I/Os that one worker can have in flight on it.
-    #[must_use]
     pub fn depth_max(&self, engine: IoEngine) -> u32 {
         match (self, engine) {
             (Self::File(_), IoEngine::Psync) => PsyncTarget::DEPTH_MAX,

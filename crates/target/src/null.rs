@@ -14,7 +14,6 @@ pub struct NullTarget {
 
 impl NullTarget {
     /// Returns a null target with members of the given capacities.
-    #[must_use]
     pub fn new(members: Vec<u64>, depth: u32) -> Self {
         let geometry = Geometry { members, block_bytes: 512, depth, engine: assay_spec::Engine::Null };
         Self { geometry, accepted: VecDeque::with_capacity(depth as usize) }

@@ -30,7 +30,6 @@ pub struct OpenRequest<'r> {
 
 impl OpenRequest<'_> {
     /// Returns the usable bytes of each member.
-    #[must_use]
     pub fn spans(&self) -> Vec<u64> {
         self.members.iter().map(Member::span_bytes).collect()
     }

@@ -94,7 +94,6 @@ pub enum OpenError {
 
 impl OpenError {
     /// Returns true if the network may be the cause: nobody answered.
-    #[must_use]
     pub fn is_unreached(&self) -> bool {
         matches!(self, Self::LunUnreached { .. } | Self::NfsUnreached { .. } | Self::NfsSilent { .. })
     }

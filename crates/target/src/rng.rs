@@ -7,7 +7,6 @@ const MIX: [u64; 3] = [0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB, 0x9E37_79B9
 
 /// Returns the required last word of a line of random data, by which Assay recognises what it has written.
 #[inline]
-#[must_use]
 pub fn seal(line: &[u64; 8]) -> u64 {
     let [a, b, c] = [line[1] ^ line[2], line[3] ^ line[4], line[5] ^ line[6]];
     let mixed = (a.wrapping_mul(MIX[0]) ^ b.rotate_left(29)).wrapping_add(c ^ MIX[2]);
@@ -16,7 +15,6 @@ pub fn seal(line: &[u64; 8]) -> u64 {
 }
 
 /// Returns a separate seed for each part of a run, from the run's seed and the part's indices.
-#[must_use]
 pub fn derive(seed: u64, parts: &[u64]) -> u64 {
     let mut at = seed;
     for part in parts {
@@ -35,7 +33,6 @@ pub struct BulkRng {
 
 impl BulkRng {
     /// Returns the streams of this seed.
-    #[must_use]
     pub fn new(seed: u64) -> Self {
         let mut at = seed;
         Self {

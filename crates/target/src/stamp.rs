@@ -38,13 +38,11 @@ pub struct ReadStamp {
 }
 
 /// Returns the memory needed to check a span, bytes.
-#[must_use]
 pub fn memory_for_span(span_bytes: u64) -> u64 {
     span_bytes / UNIT_BYTES as u64 * SEQUENCE_BYTES as u64
 }
 
 /// Returns the span that can be checked with this memory, bytes.
-#[must_use]
 pub fn span_for_memory(memory_bytes: u64) -> u64 {
     memory_bytes / SEQUENCE_BYTES as u64 * UNIT_BYTES as u64
 }
@@ -61,7 +59,6 @@ pub fn write_stamp(unit: &mut [u8], header: &Header) {
 }
 
 /// Returns true if a unit carries a stamp.
-#[must_use]
 pub fn has_stamp(unit: &[u8]) -> bool {
     unit[..8] == MAGIC
 }

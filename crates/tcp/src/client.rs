@@ -21,25 +21,21 @@ pub struct Completions<T> {
 
 impl<T> Completions<T> {
     /// Returns a queue for the completions of up to `depth` commands.
-    #[must_use]
     pub fn new(depth: usize, now: Instant) -> Self {
         Self { ready: VecDeque::with_capacity(depth), outstanding: 0, next_tick_at: now }
     }
 
     /// Returns the number of commands submitted and not yet returned to the caller.
-    #[must_use]
     pub fn outstanding(&self) -> u32 {
         self.outstanding
     }
 
     /// Returns true if a completion is ready for the caller.
-    #[must_use]
     pub fn has_ready(&self) -> bool {
         !self.ready.is_empty()
     }
 
     /// Returns the number of completions that are ready for the caller.
-    #[must_use]
     pub fn ready_count(&self) -> usize {
         self.ready.len()
     }

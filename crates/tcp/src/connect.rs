@@ -76,13 +76,11 @@ impl Connecting {
     }
 
     /// Returns the socket, which becomes writable when the connection is established or has failed.
-    #[must_use]
     pub fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
     /// Returns the privileged local port, if one was used.
-    #[must_use]
     pub fn port(&self) -> Option<u16> {
         self.port
     }

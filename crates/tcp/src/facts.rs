@@ -151,7 +151,6 @@ fn parse_answer(answer: &[u8]) -> io::Result<TcpFacts> {
 impl TcpFacts {
     /// Parses `struct tcp_info` of linux/tcp.h: eight bytes, then 32-bit words, the first of which is `tcpi_rto`.
     /// Returns `None` if the structure lacks words that every kernel since 2.6.13 provides.
-    #[must_use]
     pub fn parse(info: &[u8]) -> Option<Self> {
         let word = |index: usize| u32_at(info, 8 + index * 4);
         Some(Self {

@@ -104,7 +104,6 @@ impl Default for Inbox {
 
 impl Inbox {
     /// Returns the bytes that were received and not consumed.
-    #[must_use]
     pub fn available(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }

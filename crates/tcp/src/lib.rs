@@ -72,7 +72,6 @@ pub fn random_bytes(bytes: &mut [u8]) -> io::Result<()> {
 ///
 /// # Panics
 /// If `length` is 4 GiB or more, which no protocol here allows.
-#[must_use]
 pub fn u32_of(length: usize) -> u32 {
     u32::try_from(length).expect("bounded by the length of a message")
 }

@@ -12,7 +12,6 @@ pub const PATHS_MAX: usize = 64;
 /// Waits up to `limit` until at least one connection is readable, or writable if that was requested. Bit n of the
 /// result is connection n. `interest` returns the stream of connection n and whether to poll it for writing, or `None`
 /// if the connection need not be polled.
-#[must_use]
 pub fn wait<'s>(
     count: usize,
     interest: impl Fn(usize) -> Option<(&'s TcpStream, bool)>,

@@ -50,7 +50,6 @@ impl StallWatch {
 /// Returns true once storage that has been unavailable for `away` counts as lost: after the limit, or shortly before it
 /// if an I/O is overdue. Without this rule that I/O would fail alone and others would follow in the remaining moments,
 /// so that the number of failed I/Os would depend on chance; with it all fail together.
-#[must_use]
 pub fn is_lost(away: Duration, limit: Duration, has_overdue: impl FnOnce() -> bool) -> bool {
     away >= limit || (away * 4 >= limit * 3 && has_overdue())
 }

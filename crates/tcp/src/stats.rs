@@ -57,7 +57,6 @@ impl Default for PathStats {
 }
 
 /// Returns the duration in nanoseconds, up to 584 years.
-#[must_use]
 pub fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -29,7 +29,6 @@ pub struct Table<T> {
 
 impl<T> Table<T> {
     /// Returns a table of `count` free entries.
-    #[must_use]
     pub fn new(count: u32, make: impl FnMut() -> T) -> Self {
         Self {
             entries: std::iter::repeat_with(make).take(count as usize).collect(),
@@ -65,7 +64,6 @@ impl<T> Table<T> {
     /// # Panics
     /// If there is no such entry.
     #[inline]
-    #[must_use]
     pub fn get(&self, index: u32) -> &T {
         &self.entries[index as usize]
     }
@@ -80,7 +78,6 @@ impl<T> Table<T> {
     }
 
     /// Returns true if the entry exists and is taken.
-    #[must_use]
     pub fn is_taken(&self, index: u32) -> bool {
         let position = self.positions.get(index as usize).copied();
         position.is_some_and(|position| self.taken.get(position as usize) == Some(&index))
@@ -92,7 +89,6 @@ impl<T> Table<T> {
     }
 
     /// Returns the number of entries.
-    #[must_use]
     pub fn capacity(&self) -> usize {
         self.entries.len()
     }
@@ -131,7 +127,6 @@ pub struct Waiting {
 
 impl Waiting {
     /// Returns a queue for this many commands.
-    #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self { queue: VecDeque::with_capacity(capacity), unstamped: 0 }
     }
@@ -162,7 +157,6 @@ impl Waiting {
 
     /// Returns the next command.
     #[inline]
-    #[must_use]
     pub fn front(&self) -> Option<u32> {
         self.queue.front().copied()
     }
@@ -189,13 +183,11 @@ impl Waiting {
     }
 
     /// Returns the number of commands.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.queue.len()
     }
 
     /// Returns true if no command waits.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
@@ -214,7 +206,6 @@ impl Backoff {
     }
 
     /// Returns true if nothing has failed since the last success.
-    #[must_use]
     pub fn is_zero(&self) -> bool {
         self.0.is_zero()
     }

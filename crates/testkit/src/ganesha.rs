@@ -24,7 +24,6 @@ pub struct Ganesha {
 
 /// Starts a server on loopback; skips the test if that is not possible.
 #[track_caller]
-#[must_use]
 pub fn start() -> Option<Ganesha> {
     if !is_possible() {
         return None;
@@ -38,7 +37,6 @@ pub fn start() -> Option<Ganesha> {
 /// Starts a server in the namespace `lab`-server, on the well-known ports and with a port mapper; skips the test if
 /// that is not possible.
 #[track_caller]
-#[must_use]
 pub fn start_in(lab: &str) -> Option<Ganesha> {
     if !is_possible() {
         return None;
@@ -85,7 +83,6 @@ impl Ganesha {
     }
 
     /// Returns the server-side path of a file in an export.
-    #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("/dev/shm/{}/nfs", self.lab)).join(name)
     }

@@ -38,7 +38,6 @@ pub(crate) enum Recipe {
 
 /// Returns true if all programs of the recipes are installed; skips the test otherwise.
 #[track_caller]
-#[must_use]
 pub fn programs() -> bool {
     need::programs(&formats::PROGRAMS)
 }
@@ -47,7 +46,6 @@ pub fn programs() -> bool {
 ///
 /// # Panics
 /// If a program fails.
-#[must_use]
 pub fn all() -> Vec<Image> {
     let mut images = Vec::new();
     for (name, recipe, wipes) in formats::all() {

@@ -27,7 +27,6 @@ pub struct Pdu {
 
 impl Pdu {
     /// Returns a PDU of this opcode with the final bit.
-    #[must_use]
     pub fn new(opcode: u8) -> Self {
         let mut header = [0; 48];
         (header[0], header[1]) = (opcode, 0x80);
@@ -35,13 +34,11 @@ impl Pdu {
     }
 
     /// Opcode, without the immediate bit.
-    #[must_use]
     pub fn opcode(&self) -> u8 {
         self.header[0] & 0x3f
     }
 
     /// Returns the word at a byte of the header.
-    #[must_use]
     pub fn word(&self, at: usize) -> u32 {
         u32::from_be_bytes([self.header[at], self.header[at + 1], self.header[at + 2], self.header[at + 3]])
     }
@@ -60,7 +57,6 @@ impl Pdu {
     }
 
     /// Returns the PDU in wire format, without digests.
-    #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         self.digested(Digests::None)
     }

@@ -22,7 +22,6 @@ pub struct Istgt {
 
 /// Starts the target; skips the test if that is not possible.
 #[track_caller]
-#[must_use]
 pub fn start() -> Option<Istgt> {
     if !need::programs(&["istgt"]) {
         return None;

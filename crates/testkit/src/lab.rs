@@ -24,7 +24,6 @@ pub struct Lab {
 /// # Panics
 /// If the script cannot be started.
 #[track_caller]
-#[must_use]
 pub fn up() -> Option<Lab> {
     if !need::root() || !need::programs(&["ip", "tc", "tgtd", "tgtadm"]) {
         return None;
@@ -96,25 +95,21 @@ impl Lab {
     }
 
     /// Returns a story on the client's side.
-    #[must_use]
     pub fn story(&self) -> Story {
         Story::in_namespace(format!("{}-client", self.name))
     }
 
     /// Returns the full name of a target.
-    #[must_use]
     pub fn target(&self, name: &str) -> String {
         format!("iqn.2026-11.example.{}:{name}", self.name)
     }
 
     /// Returns the address of a LUN of the open target over link 1.
-    #[must_use]
     pub fn one_path(&self, lun: u32) -> String {
         format!("iscsi://10.77.1.2/{}/{lun}", self.target("open"))
     }
 
     /// Returns the address of its LUN 1 over all four links.
-    #[must_use]
     pub fn four_paths(&self, query: &str) -> String {
         format!("{}?portal=10.77.2.2&portal=10.77.3.2&portal=10.77.4.2&{query}", self.one_path(1))
     }

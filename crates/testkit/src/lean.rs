@@ -67,7 +67,6 @@ impl LeanTarget {
     ///
     /// # Panics
     /// If the address space is too small for the disk, or loopback has no free port.
-    #[must_use]
     pub fn start(bytes: usize, cpu: Option<usize>) -> Self {
         let shared = Arc::new(Shared {
             unit: Unit {
@@ -89,7 +88,6 @@ impl LeanTarget {
     }
 
     /// Returns what it has done so far.
-    #[must_use]
     pub fn work(&self) -> Work {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Work { commands: of(&self.shared.commands), waited_ns: of(&self.shared.waited_ns) }

@@ -38,7 +38,6 @@ use std::path::PathBuf;
 ///
 /// # Panics
 /// If loopback has no free port.
-#[must_use]
 pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

@@ -30,7 +30,6 @@ pub const CAPACITY_BYTES: u64 = 64 << 20;
 impl LoopDevice {
     /// Attaches a device of 64 MiB of zeros; skips the test if that is not possible.
     #[track_caller]
-    #[must_use]
     pub fn new() -> Option<Self> {
         Self::over_empty(CAPACITY_BYTES)
     }
@@ -40,7 +39,6 @@ impl LoopDevice {
     /// # Panics
     /// If the file cannot be made.
     #[track_caller]
-    #[must_use]
     pub fn over_empty(bytes: u64) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("backing");
@@ -53,7 +51,6 @@ impl LoopDevice {
     /// # Panics
     /// If losetup prints no path.
     #[track_caller]
-    #[must_use]
     pub fn over(folder: tempfile::TempDir, file: &Path, options: &[&str]) -> Option<Self> {
         if !need::root() || !need::programs(&["losetup"]) {
             return None;
@@ -71,7 +68,6 @@ impl LoopDevice {
     ///
     /// # Panics
     /// Never: losetup prints a path.
-    #[must_use]
     pub fn name(&self) -> String {
         self.path.file_name().unwrap().to_str().unwrap().to_owned()
     }
@@ -118,7 +114,6 @@ impl LoopDevice {
     }
 
     /// Returns the path as text.
-    #[must_use]
     pub fn text(&self) -> String {
         self.path.display().to_string()
     }

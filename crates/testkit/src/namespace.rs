@@ -28,7 +28,6 @@ fn run(line: &str) -> Result<(), String> {
 impl Namespaces {
     /// Creates the namespaces, each with its loopback up; skips the test if that is not possible.
     #[track_caller]
-    #[must_use]
     pub fn new(of: &str, names: &[&'static str]) -> Option<Self> {
         if !need::root() || !need::programs(&["ip"]) {
             return None;

@@ -22,7 +22,6 @@ pub struct Nats {
 /// # Panics
 /// If there is no temporary folder.
 #[track_caller]
-#[must_use]
 pub fn start(config: &str) -> Option<Nats> {
     if !need::programs(&["nats-server", "setpriv"]) {
         return None;
@@ -56,7 +55,6 @@ fn launch(folder: &Path, port: u16, config: &str) -> Result<Child, String> {
 
 impl Nats {
     /// Returns its address.
-    #[must_use]
     pub fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
     }

@@ -91,7 +91,6 @@ pub fn or_skip<T, E: Display>(what: &str, result: Result<T, E>) -> Option<T> {
 
 /// Returns true if the test runs as root; skips it otherwise.
 #[track_caller]
-#[must_use]
 pub fn root() -> bool {
     let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
     if !is_root {
@@ -102,7 +101,6 @@ pub fn root() -> bool {
 
 /// Returns true if slow tests are wanted; skips the test otherwise.
 #[track_caller]
-#[must_use]
 pub fn slow() -> bool {
     let is_wanted = std::env::var_os(SLOW_TESTS).is_some();
     if !is_wanted {
@@ -113,7 +111,6 @@ pub fn slow() -> bool {
 
 /// Returns true if these programs are installed; skips the test otherwise.
 #[track_caller]
-#[must_use]
 pub fn programs(names: &[&str]) -> bool {
     let missing: Vec<&str> = names.iter().copied().filter(|name| !is_installed(name)).collect();
     if !missing.is_empty() {

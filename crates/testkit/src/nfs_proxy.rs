@@ -60,7 +60,6 @@ impl NfsProxy {
     ///
     /// # Panics
     /// If it cannot listen.
-    #[must_use]
     pub fn start(server_port: u16, script: impl Fn(Call) -> Act + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -77,7 +76,6 @@ impl NfsProxy {
     }
 
     /// Number of calls that the server executed late.
-    #[must_use]
     pub fn late_count(&self) -> u64 {
         self.shared.late_count.load(Ordering::SeqCst)
     }

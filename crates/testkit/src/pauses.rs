@@ -44,7 +44,6 @@ pub fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
 
 impl Watch {
     /// Begins to measure.
-    #[must_use]
     pub fn begin() -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&is_over);
@@ -55,7 +54,6 @@ impl Watch {
     ///
     /// # Panics
     /// If the thread that measures panicked.
-    #[must_use]
     pub fn end(self) -> Pauses {
         self.is_over.store(true, Ordering::Relaxed);
         self.thread.join().unwrap()
@@ -64,7 +62,6 @@ impl Watch {
 
 impl Pauses {
     /// Returns whether the machine took so much time that a failure may be its own.
-    #[must_use]
     pub fn is_busy(&self) -> bool {
         self.share > BUSY
     }

@@ -39,7 +39,6 @@ pub struct Database {
 /// # Panics
 /// If the database cannot be made.
 #[track_caller]
-#[must_use]
 pub fn database() -> Option<Database> {
     static SHARED: Mutex<(Weak<Postgres>, u32)> = Mutex::new((Weak::new(), 0));
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -55,13 +54,11 @@ pub fn database() -> Option<Database> {
 
 impl Database {
     /// Returns its address as a store of its owner.
-    #[must_use]
     pub fn url(&self) -> String {
         self.url_of(OWNER)
     }
 
     /// Returns its address as a store of a user.
-    #[must_use]
     pub fn url_of(&self, user: &str) -> String {
         self.server.url_in(user, &self.name)
     }
@@ -80,7 +77,6 @@ impl Database {
 /// # Panics
 /// If there is no temporary folder.
 #[track_caller]
-#[must_use]
 pub fn start() -> Option<Postgres> {
     with("", TRUST)
 }
@@ -90,7 +86,6 @@ pub fn start() -> Option<Postgres> {
 /// # Panics
 /// If there is no temporary folder.
 #[track_caller]
-#[must_use]
 pub fn with(config: &str, logins: &str) -> Option<Postgres> {
     let Some(programs) = programs() else {
         need::skip("PostgreSQL's server is not installed (Debian: apt-get install postgresql)");
@@ -199,25 +194,21 @@ impl Postgres {
     }
 
     /// Returns the port on loopback.
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
     /// Returns the folder of its socket and of its files.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
     /// Returns the address of the database as a store of its owner.
-    #[must_use]
     pub fn url(&self) -> String {
         self.url_of(OWNER)
     }
 
     /// Returns the address of the database as a store of a user.
-    #[must_use]
     pub fn url_of(&self, user: &str) -> String {
         self.url_in(user, DATABASE)
     }

@@ -26,7 +26,6 @@ impl Proxy {
     ///
     /// # Panics
     /// If it cannot listen.
-    #[must_use]
     pub fn start(to: &str) -> Self {
         Self::at("127.0.0.1:0", to)
     }
@@ -35,7 +34,6 @@ impl Proxy {
     ///
     /// # Panics
     /// If it cannot listen.
-    #[must_use]
     pub fn at(portal: &str, to: &str) -> Self {
         let listener = TcpListener::bind(portal).unwrap();
         listener.set_nonblocking(true).unwrap();

@@ -68,25 +68,21 @@ impl Story {
     ///
     /// # Panics
     /// If that fails.
-    #[must_use]
     pub fn new() -> Self {
         Self::of(program(), tempfile::tempdir().unwrap())
     }
 
     /// Creates a story of another program than cargo's, in an existing directory.
-    #[must_use]
     pub fn of(program: String, folder: tempfile::TempDir) -> Self {
         Self { folder, program, namespace: None }
     }
 
     /// Creates a story whose program runs in that network namespace.
-    #[must_use]
     pub(crate) fn in_namespace(namespace: String) -> Self {
         Self { namespace: Some(namespace), ..Self::new() }
     }
 
     /// Returns the path of a file in the directory.
-    #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -95,7 +91,6 @@ impl Story {
     ///
     /// # Panics
     /// If the directory cannot be read.
-    #[must_use]
     pub fn files(&self) -> Vec<String> {
         let names = std::fs::read_dir(self.folder.path()).unwrap();
         let mut names: Vec<String> =
@@ -119,7 +114,6 @@ impl Story {
     ///
     /// # Panics
     /// If that fails.
-    #[must_use]
     pub fn read(&self, name: &str) -> Vec<u8> {
         std::fs::read(self.path(name)).unwrap()
     }
@@ -128,7 +122,6 @@ impl Story {
     ///
     /// # Panics
     /// If cargo has not built the program.
-    #[must_use]
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = match &self.namespace {
             None => Command::new(&self.program),
@@ -150,7 +143,6 @@ impl Story {
     ///
     /// # Panics
     /// If it cannot be started.
-    #[must_use]
     pub fn assay(&self, args: &[&str]) -> ProgramOutput {
         printed(self.command(args).output().unwrap())
     }
@@ -159,7 +151,6 @@ impl Story {
     ///
     /// # Panics
     /// If it cannot be started.
-    #[must_use]
     pub fn start(&self, args: &[&str]) -> Running {
         Running::of(self.command(args))
     }
@@ -190,7 +181,6 @@ impl Running {
     ///
     /// # Panics
     /// If that fails.
-    #[must_use]
     pub fn of(mut command: Command) -> Self {
         Self(Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()))
     }
@@ -234,7 +224,6 @@ impl Drop for Running {
 ///
 /// # Panics
 /// If the output is not text.
-#[must_use]
 pub fn printed(output: std::process::Output) -> ProgramOutput {
     ProgramOutput {
         code: output.status.code(),
@@ -291,7 +280,6 @@ impl ProgramOutput {
     /// # Panics
     /// If it is not JSON, or does not fit the schema that it names.
     #[track_caller]
-    #[must_use]
     pub fn json(&self) -> Value {
         let read = serde_json::from_str(&self.out);
         let document = read.unwrap_or_else(|e| panic!("{e}:\n{}\n{}", self.out, self.err));
@@ -315,7 +303,6 @@ pub fn run(command: &[&str]) -> String {
 ///
 /// # Panics
 /// If there is none.
-#[must_use]
 #[track_caller]
 pub fn number(value: &Value, pointer: &str) -> f64 {
     let found = value.pointer(pointer).unwrap_or_else(|| panic!("no {pointer} in {value:#}"));
@@ -326,7 +313,6 @@ pub fn number(value: &Value, pointer: &str) -> f64 {
 ///
 /// # Panics
 /// If there is none.
-#[must_use]
 #[track_caller]
 pub fn count(value: &Value, pointer: &str) -> u64 {
     let found = value.pointer(pointer).unwrap_or_else(|| panic!("no {pointer} in {value:#}"));
@@ -337,7 +323,6 @@ pub fn count(value: &Value, pointer: &str) -> u64 {
 ///
 /// # Panics
 /// If it has none.
-#[must_use]
 pub fn tests(document: &Value) -> &Vec<Value> {
     document["tests"].as_array().unwrap()
 }
@@ -346,7 +331,6 @@ pub fn tests(document: &Value) -> &Vec<Value> {
 ///
 /// # Panics
 /// If the document has no findings.
-#[must_use]
 pub fn rules(document: &Value) -> Vec<&str> {
     document["findings"].as_array().unwrap().iter().map(|f| f["rule"].as_str().unwrap()).collect()
 }

@@ -32,7 +32,6 @@ pub struct Tgt {
 
 /// Starts a target with that number of portals; skips the test if that is not possible.
 #[track_caller]
-#[must_use]
 pub fn start(portal_count: usize) -> Option<Tgt> {
     if !need::programs(&["tgtd", "tgtadm"]) {
         return None;
@@ -116,13 +115,11 @@ impl Tgt {
     }
 
     /// Returns the name of the target, which is unique because locks on LUNs use it.
-    #[must_use]
     pub fn name(&self) -> String {
         format!("iqn.2026-11.example.assay-{}:disk", self.control_port)
     }
 
     /// Returns the address of LUN 1 with all portals: `user` is empty or ends with `@`, `query` has no `?`.
-    #[must_use]
     pub fn address(&self, user: &str, query: &str) -> String {
         let mut text = format!("iscsi://{user}{}/{}/1?{query}", self.portals[0], self.name());
         for portal in &self.portals[1..] {
@@ -133,7 +130,6 @@ impl Tgt {
     }
 
     /// Returns the path of the file behind LUN 1.
-    #[must_use]
     pub fn lun_path(&self) -> PathBuf {
         self.folder.path().join("lun1")
     }

@@ -18,7 +18,6 @@ const SIZES_APART: f64 = 1.4;
 
 /// Returns the caches that random reads over working sets show: size of each working set in bytes, and the times of
 /// its reads, from the smallest to the largest.
-#[must_use]
 pub(super) fn find_caches(sets: &[(f64, &Latency)]) -> Vec<FoundCache> {
     let mut fits: Vec<FoundCache> = thresholds(sets).filter_map(|us| fit(sets, us)).collect();
     fits.sort_by(|a, b| a.deviation.total_cmp(&b.deviation));

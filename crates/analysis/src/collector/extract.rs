@@ -26,7 +26,6 @@ impl RunExtract {
     pub const VERSION: u32 = 3;
 
     /// Returns the collector of the run that `header` begins, as it was after the last event.
-    #[must_use]
     pub fn collector(self, header: &RunHeader) -> Collector {
         Collector {
             header: header.clone(),
@@ -43,7 +42,6 @@ impl RunExtract {
 
 impl Collector {
     /// Returns what is kept of a run that has ended: no event comes after it.
-    #[must_use]
     pub fn extract(&self) -> RunExtract {
         let settled = |(id, state): (&StepId, &StepState)| {
             (*id, StepState { series: state.series.settled(), ..state.clone() })

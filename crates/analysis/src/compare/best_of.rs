@@ -47,7 +47,6 @@ fn best_rows(rows: &[Row]) -> Vec<Row> {
 }
 
 /// Whether a step of this name only repeats the others of its test.
-#[must_use]
 pub fn is_round(step: &str) -> bool {
     step.starts_with("round=") && !step.contains(' ')
 }

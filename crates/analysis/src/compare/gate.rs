@@ -69,7 +69,6 @@ impl fmt::Display for Gate {
 
 /// Returns what breaks a gate or leaves it undecided, a sentence for each test; none: all is within it. A change that
 /// noise explains breaks nothing. One that cannot be judged is undecided, as a script must not take silence for a pass.
-#[must_use]
 pub fn broken(comparison: &Comparison, gate: &Gate) -> Vec<(Answer, String)> {
     let mut says = Vec::new();
     let full = |test: &TestPair| format!("{} {}", test.test, test.step).trim_end().to_owned();

@@ -146,7 +146,6 @@ pub struct Row {
 
 impl ResultSet {
     /// Of a run, stored or just done.
-    #[must_use]
     pub fn of_run(
         header: &RunHeader,
         summary: &RunSummary,
@@ -173,7 +172,6 @@ impl ResultSet {
     }
 
     /// Of a table that an article published.
-    #[must_use]
     pub fn of_published(table: &Published, judgement: &Judgement) -> Self {
         let rows = table.rows.iter().zip(&judgement.cases).filter_map(|(row, case)| {
             let iops = row.measured_iops()?;
@@ -217,7 +215,6 @@ impl ResultSet {
     }
 
     /// Of what an array is expected to do with the plan of a run.
-    #[must_use]
     pub fn of_array(array: &Array, header: &RunHeader) -> Self {
         let row = |(test, step, expected): (&str, &Step, Prediction)| Row {
             test: test.to_owned(),
@@ -248,7 +245,6 @@ impl ResultSet {
     /// The row that measured the same as `row` of `other`: by name, else the first with the same load, if its own name
     /// is not in `other`. Two articles are matched by name only: with one load they may have measured different things,
     /// a disk here and a link there.
-    #[must_use]
     pub fn matching(&self, row: &Row, other: &Self) -> Option<&Row> {
         let are_articles = self.source == Source::Article && other.source == Source::Article;
         let by_load = |r: &&Row| !are_articles && r.has_load_of(row) && other.named(r).is_none();
@@ -295,7 +291,6 @@ impl FindingNote {
 
 impl Row {
     /// What differs in the load, from this to the other; what is known of one only is taken to be alike.
-    #[must_use]
     pub(crate) fn load_differences(&self, other: &Self) -> Vec<Difference> {
         let load = self.facets.iter().filter(|f| f.weight >= Weight::Changed);
         let differs = |facet: &Facet| {
@@ -370,7 +365,6 @@ fn about(header: &RunHeader) -> String {
 }
 
 /// Returns the conditions that all results of a run depend on.
-#[must_use]
 pub fn facets(header: &RunHeader) -> Vec<Facet> {
     use Weight::{Breaks, Changed, Subject, Weakens};
     let is_tester_alone =
@@ -454,7 +448,6 @@ pub(super) fn known(header: &RunHeader, facets: Vec<Facet>) -> Vec<Facet> {
 }
 
 /// Returns the load of a step.
-#[must_use]
 pub fn load_facets(step: &Step) -> Vec<Facet> {
     use Weight::{Breaks, Changed, Weakens};
     let several = step.jobs.len() > 1;

@@ -46,7 +46,6 @@ pub struct Effective {
 }
 
 /// Returns how a test was measured, by the digest of its run.
-#[must_use]
 pub fn effective(digest: &RunDigest, test: &TestDigest) -> Effective {
     let of_run = |name: &str| digest.under.iter().find(|(known, _)| known == name).map(|(_, value)| value);
     let depths = test.load.iter().filter(|(name, _)| name.ends_with(IN_FLIGHT));
@@ -59,13 +58,11 @@ pub fn effective(digest: &RunDigest, test: &TestDigest) -> Effective {
 
 impl ResultSet {
     /// Returns the targets of a run, as its list of conditions has them.
-    #[must_use]
     pub fn targets(&self) -> Option<&str> {
         self.facets.iter().find(|facet| facet.name == TARGET).map(|facet| facet.value.as_str())
     }
 
     /// Whether a run in short is of the same loads under the same conditions, as far as both are known.
-    #[must_use]
     pub fn is_of_load(&self, digest: &RunDigest) -> bool {
         let is_same = |facets: &[Facet], (name, value): &(String, String)| {
             facets.iter().find(|facet| facet.name == *name).is_none_or(|facet| facet.value == *value)
@@ -80,7 +77,6 @@ impl ResultSet {
 
     /// Of the digest of a run, for how far repetitions lie apart: figures and conditions without curves, seconds,
     /// findings and expectations. `None` where the digest is from before its load was kept.
-    #[must_use]
     pub fn of_digest(run: &str, plan: &str, targets: &str, digest: &RunDigest) -> Option<Self> {
         let is_known = !digest.under.is_empty() && digest.tests.iter().all(|test| !test.load.is_empty());
         is_known.then(|| Self {

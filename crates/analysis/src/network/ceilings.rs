@@ -13,7 +13,6 @@ pub const CEILING_IO_BYTES: u32 = 32 << 10;
 const NFS_CALL_BYTES: u32 = 8 << 10;
 
 /// The ceiling of a path to a LUN for reads of 32 KiB; `None` while it is down, or where its network is unknown.
-#[must_use]
 pub fn ceiling(path: &PathFacts) -> Option<Ceiling> {
     of_lun(path, 1).map(|path_ceiling| path_ceiling.ceiling)
 }
@@ -28,7 +27,6 @@ fn of_lun(path: &PathFacts, workers: u32) -> Option<PathCeiling> {
 
 /// The ceiling of the way to an NFS server for reads of 32 KiB. All connections share it: it counts once, however many
 /// they are. `None` where its network is unknown.
-#[must_use]
 pub fn nfs_ceiling(nfs: &NfsFacts) -> Option<Ceiling> {
     of_nfs(nfs, 1).map(|path_ceiling| path_ceiling.ceiling)
 }
@@ -106,7 +104,6 @@ fn full_packet_bytes(net: &NetPathFacts, interface: &InterfaceFacts) -> u32 {
 
 /// Returns the ceiling of all paths together: paths over one physical link share it, whatever their interfaces are
 /// called.
-#[must_use]
 pub fn ceiling_together(paths: &[PathFacts]) -> Ceiling {
     together(paths, paths.iter().map(|path| of_lun(path, 1)).collect())
 }
@@ -114,7 +111,6 @@ pub fn ceiling_together(paths: &[PathFacts]) -> Ceiling {
 /// Returns the ceiling of the links that a step's targets use, for all its workers together; `None` where one of the
 /// targets is not on the network, or its network is unknown, or where the step trims: trims count as writes, and carry
 /// no data.
-#[must_use]
 pub fn step_ceiling(header: &RunHeader, step: StepId) -> Option<Ceiling> {
     let jobs = &header.plan.tests.get(step.test as usize)?.steps.get(step.step as usize)?.jobs;
     if jobs.iter().flat_map(|job| &job.mix).any(Access::trims) {

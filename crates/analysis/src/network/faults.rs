@@ -15,7 +15,6 @@ const DROPPED_SHARE: f64 = 1e-3;
 const STANDARD_BYTES: std::ops::RangeInclusive<u32> = 1500..=1530;
 
 /// Returns all faults, the gravest first.
-#[must_use]
 pub fn path_faults(paths: &[PathFacts]) -> Vec<PathFault> {
     let mut faults: Vec<PathFault> = Vec::new();
     for (index, path) in paths.iter().enumerate() {
@@ -39,7 +38,6 @@ fn down(name: &str, path: &PathFacts) -> Option<PathFault> {
 }
 
 /// Returns why a portal cannot be used, as far as this host can see.
-#[must_use]
 pub fn unreachable(name: &str, net: Option<&NetPathFacts>) -> PathFault {
     let Some(net) = net else {
         return PathFault::new(
@@ -82,7 +80,6 @@ fn frames(name: &str, path: &PathFacts) -> Option<PathFault> {
 }
 
 /// The classic fault: full frames do not arrive. `tcp` is what a connection agreed on, where there is one.
-#[must_use]
 pub fn lossy_frames(name: &str, net: &NetPathFacts, tcp: Option<&TcpPathFacts>) -> Option<PathFault> {
     let interface = net.interface.as_ref()?;
     let (device, mtu, largest) = (&interface.name, interface.mtu_bytes, net.frames.largest_bytes?);

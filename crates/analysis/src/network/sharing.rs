@@ -18,7 +18,6 @@ const NOTHING: f64 = 0.01;
 
 /// Returns the share of other programs in what the links under a step's targets carried, at least; `None` where one of
 /// the targets is not on the network, or the record does not say what the links carried.
-#[must_use]
 pub(crate) fn other_traffic_ratio(header: &RunHeader, step: &StepSummary) -> Option<f64> {
     let paths = paths_of(header, step)?;
     let mut names: Vec<&str> = Vec::new();

@@ -141,7 +141,6 @@ fn next(kind: GapKind) -> &'static str {
 }
 
 /// Returns what to say of gaps while targets were filled, which is part of no step; `None` if nothing stood still.
-#[must_use]
 pub fn gap_in_fill(gaps: &[Gap]) -> Option<Warning> {
     let gaps: Vec<&Gap> = gaps.iter().filter(|gap| gap.kind.is_standstill()).collect();
     let longest = gaps.iter().max_by_key(|gap| gap.length_ns)?;

@@ -26,7 +26,6 @@ pub struct SlowSetting {
 }
 
 /// Returns the settings of a LUN's sessions that slow I/O down, each once for all paths.
-#[must_use]
 pub fn slow_lun_settings(lun: &LunFacts) -> Vec<SlowSetting> {
     let mut found: Vec<SlowSetting> = Vec::new();
     for agreed in lun.paths.iter().filter_map(|path| path.agreed.as_ref()) {
@@ -37,7 +36,6 @@ pub fn slow_lun_settings(lun: &LunFacts) -> Vec<SlowSetting> {
 }
 
 /// Returns the settings of an NFS mount that slow I/O down.
-#[must_use]
 pub fn slow_nfs_settings(nfs: &NfsFacts) -> Vec<SlowSetting> {
     let small = |(what, bytes): (&str, u32)| {
         (bytes < SMALL_CALL_BYTES).then(|| SlowSetting {

@@ -26,7 +26,6 @@ const SPANS: [(u64, &str); 11] = [
 impl Trend {
     /// Returns the trend with at most `count` points, and the span of time that each stands for: the medians of the
     /// runs in it, from the lowest to the highest. `None` where each point is a run. No run is left out, and no change.
-    #[must_use]
     pub fn condensed(&self, count: usize) -> (Self, Option<&'static str>) {
         if self.points.len() <= count {
             return (self.clone(), None);

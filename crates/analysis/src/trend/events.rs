@@ -14,7 +14,6 @@ pub struct TrendEvent {
 }
 
 /// Returns what happened over the runs on a target, the oldest first.
-#[must_use]
 pub fn events(runs: &[TrendRun<'_>]) -> Vec<TrendEvent> {
     let mut runs: Vec<&TrendRun<'_>> = runs.iter().collect();
     runs.sort_by_key(|run| (run.started_unix_ms, run.run));

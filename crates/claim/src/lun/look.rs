@@ -344,7 +344,6 @@ pub fn unmapped_bytes(
 }
 
 /// Returns the name of an access state.
-#[must_use]
 pub fn access_words(state: AccessState) -> &'static str {
     match state {
         AccessState::Optimized => "optimized",

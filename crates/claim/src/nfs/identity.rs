@@ -26,7 +26,6 @@ pub struct Identity {
 impl Identity {
     /// Returns true if both are the same file. Both are examined at the same moment; a file that is changed meanwhile
     /// may appear to be two.
-    #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         if let (Some(ours), Some(theirs)) = (&self.mark_id, &other.mark_id) {
             return ours == theirs;

@@ -65,19 +65,16 @@ pub struct FoundFile {
 
 impl NfsLocation {
     /// Returns the address of the server's NFS service.
-    #[must_use]
     pub fn server_address(&self) -> SocketAddr {
         self.server.address()
     }
 
     /// Returns the local address of the connection to it; `None` once that has failed.
-    #[must_use]
     pub fn local_address(&self) -> Option<SocketAddr> {
         self.server.local_address()
     }
 
     /// Returns the port of its MOUNT service.
-    #[must_use]
     pub fn mount_port(&self) -> Option<u16> {
         self.server.mount_port()
     }
@@ -103,7 +100,6 @@ impl NfsLocation {
 }
 
 /// Returns the user and groups that an address names, or those of this process.
-#[must_use]
 pub fn credentials(address: &NfsAddress) -> Credentials {
     let own = Credentials::of_process();
     match (address.uid, address.gid) {

@@ -94,7 +94,6 @@ impl NfsLocation {
     }
 
     /// Returns the id of the mark beside the file, after a call of [`NfsLocation::marker`].
-    #[must_use]
     pub fn mark_id(&self) -> Option<&str> {
         self.mark_id.as_deref()
     }

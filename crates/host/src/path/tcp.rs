@@ -123,13 +123,11 @@ fn connections_of(kernel: &mut Netlink, is_v4: bool) -> io::Result<Vec<Connectio
 
 /// Returns the TCP parameters of the connection between these two addresses; `None` if there is none, or the kernel
 /// does not report them.
-#[must_use]
 pub fn tcp_path(local: SocketAddr, remote: SocketAddr) -> Option<TcpPathFacts> {
     TcpFactsReader::open().ok()?.between(local, remote).ok().map(tcp_facts)
 }
 
 /// Returns the facts that are kept in the record.
-#[must_use]
 pub fn tcp_facts(of: TcpFacts) -> TcpPathFacts {
     TcpPathFacts {
         rtt_us: of.rtt_us,

@@ -178,7 +178,6 @@ fn processes() -> impl Iterator<Item = String> {
 }
 
 /// Returns the number of processes whose open files this user may not see: only root sees those of others.
-#[must_use]
 pub fn unseen_processes() -> usize {
     let is_unseen = |process: &String| {
         let folder = Path::new("/proc").join(process);

@@ -14,7 +14,6 @@ use crate::xml::{self, Element};
 use crate::{ImportError, ImportOptions, ImportedPlan, Note, complain};
 
 /// Whether a text is such a profile.
-#[must_use]
 pub fn is_profile(text: &str) -> bool {
     let head = &text[..text.floor_char_boundary(4096)];
     head.contains("<Profile>") && !head.contains("<Results>")

@@ -21,7 +21,6 @@ pub(crate) fn of_draft(draft: &Draft) -> Vec<String> {
 }
 
 /// Returns the lines for a plan as it will run.
-#[must_use]
 pub fn outline(plan: &Plan) -> Vec<String> {
     let size = match plan.span {
         Span::Whole => None,

@@ -29,7 +29,6 @@ pub use plan::import;
 pub(crate) use plan::{TYPED, import_commands};
 
 /// Whether a text looks like a fio job file: sections with options that only fio has.
-#[must_use]
 pub fn is_job_file(text: &str) -> bool {
     const OPTIONS: [&str; 10] = [
         "rw",

@@ -24,7 +24,6 @@ pub struct IcfExport {
 }
 
 /// Writes a plan. `targets` are the names of its targets, where they are known.
-#[must_use]
 pub fn export(plan: &Plan, targets: &[String]) -> IcfExport {
     let mut notes = Vec::new();
     let rows: Vec<Row<'_>> = plan.tests.iter().flat_map(unrolled).collect();

@@ -24,7 +24,6 @@ pub(crate) fn spec_line(text: &str) -> Option<assay_spec::Access> {
 }
 
 /// Whether a text looks like an `.icf` file.
-#[must_use]
 pub fn is_icf(text: &str) -> bool {
     let head = text.get(..text.floor_char_boundary(64 << 10)).unwrap_or(text).to_lowercase();
     let first = head.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();

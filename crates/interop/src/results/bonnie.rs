@@ -25,7 +25,6 @@ fn is_line(line: &str) -> bool {
 }
 
 /// Whether a text has such a line, or the table.
-#[must_use]
 pub fn is_results(text: &str) -> bool {
     text.lines().any(is_line) || is_table(text)
 }

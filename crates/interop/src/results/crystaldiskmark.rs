@@ -16,7 +16,6 @@ const KDISKMARK_MB: f64 = 1_024_000.0;
 
 /// Whether a text is CrystalDiskMark's or KDiskMark's, or has at least two of their rows with a queue depth: people
 /// paste the rows alone.
-#[must_use]
 pub fn is_results(text: &str) -> bool {
     let head = &text[..text.floor_char_boundary(4096)];
     let is_row =

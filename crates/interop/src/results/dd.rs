@@ -8,7 +8,6 @@ use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, repeated, whole
 use crate::{ImportError, complain};
 
 /// Whether a text is what `dd` prints.
-#[must_use]
 pub fn is_results(text: &str) -> bool {
     let has = |is_such: fn(&str) -> bool| text.lines().map(str::trim).any(is_such);
     has(|line| records_of(line).is_some()) && has(|line| moved(line).is_some())

@@ -10,14 +10,12 @@ use crate::xml::{self, Element};
 use crate::{ImportError, complain};
 
 /// Whether a text is the XML of results; one without is a profile.
-#[must_use]
 pub fn is_xml(text: &str) -> bool {
     let head = &text[..text.floor_char_boundary(4096)];
     head.contains("<Results>")
 }
 
 /// Whether a text is what DiskSpd prints.
-#[must_use]
 pub fn is_text(text: &str) -> bool {
     let is_result = text.contains("Results for timespan ") || text.contains("actual test time:");
     is_result && (text.contains("Input parameters:") || text.contains("Total IO"))

@@ -9,7 +9,6 @@ use super::plain::{Origin, Plain, Side, imported};
 use crate::{ImportError, complain};
 
 /// Whether a text begins with the titles of such a table, or has those of what is printed.
-#[must_use]
 pub fn is_results(text: &str) -> bool {
     is_printed(text) || is_csv(text)
 }

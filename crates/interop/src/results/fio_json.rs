@@ -22,7 +22,6 @@ const PERCENTILES: [f64; 17] =
 const CUT_MAX: usize = 100;
 
 /// Whether a text may be results of fio.
-#[must_use]
 pub fn is_results(text: &str) -> bool {
     let head = text.get(..text.floor_char_boundary(64 << 10)).unwrap_or(text);
     head.contains("\"fio version\"") || (head.contains("\"jobs\"") && head.contains("\"jobname\""))
@@ -498,7 +497,6 @@ pub(super) fn steps(known: &[(f64, f64)], ops: u64, max_ns: u64) -> Vec<(u64, u6
 }
 
 /// Writes a run as fio's json+ would be.
-#[must_use]
 pub fn export(header: &RunHeader, events: &[Event]) -> String {
     let seconds = header.started_unix_ms / 1000;
     let file = header.targets.iter().map(|t| t.address.replace(':', "\\:")).collect::<Vec<_>>().join(":");

@@ -48,7 +48,6 @@ fn parts(file_name: &str) -> Option<(LogName, Kind)> {
 }
 
 /// Returns the job whose log has this name; `None` if no log of rates or of whole latencies has.
-#[must_use]
 pub fn log_name(file_name: &str) -> Option<LogName> {
     parts(file_name).map(|(name, _)| name)
 }

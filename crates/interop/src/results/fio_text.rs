@@ -12,7 +12,6 @@ use crate::{ImportError, complain};
 const NAME_CHARS: usize = 100;
 
 /// Whether a text is what fio prints.
-#[must_use]
 pub fn is_results(text: &str) -> bool {
     let is_job = |line: &str| line.contains(": (groupid=") && line.contains("err=");
     text.lines().any(|line| is_job(line) || is_terse(plain(line)) || is_sum(plain(line)))

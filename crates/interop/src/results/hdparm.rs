@@ -5,7 +5,6 @@ use super::plain::{Origin, Plain, Side, imported};
 use crate::{ImportError, complain};
 
 /// Whether a text is what `hdparm -t` or `-T` prints.
-#[must_use]
 pub fn is_results(text: &str) -> bool {
     text.lines().any(|line| of_line(line).is_some())
 }

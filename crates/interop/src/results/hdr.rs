@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use assay_record::{Event, Latency, Phase, RunEvent, RunHeader, StepId};
 
 /// Writes the distributions of a run, second by second; times are ns, `Interval_Max` is in ms.
-#[must_use]
 pub fn export(header: &RunHeader, events: &[Event]) -> String {
     let start_s = header.started_unix_ms as f64 / 1000.0;
     let mut text = format!(

@@ -103,7 +103,6 @@ const BINS: [(&str, u64); 21] = [
 ];
 
 /// Whether a text may be results of Iometer.
-#[must_use]
 pub fn is_results(text: &str) -> bool {
     text.lines().take(200).any(|line| {
         let line = line.trim_start_matches('\'');
@@ -342,7 +341,6 @@ fn name_steps(rows: &mut [ResultRow]) {
 }
 
 /// Writes a run as Iometer 1.1.0 does; cells whose value is not known are empty.
-#[must_use]
 pub fn export(header: &RunHeader, events: &[Event]) -> String {
     let mut text = String::new();
     let mut at_ms = header.started_unix_ms;

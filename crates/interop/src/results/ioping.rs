@@ -7,7 +7,6 @@ use super::plain::{Origin, Plain, Side, binary_bytes, imported, with_points};
 use crate::{ImportError, complain};
 
 /// Whether a text is what ioping prints, for people or as JSON (`-J`).
-#[must_use]
 pub fn is_results(text: &str) -> bool {
     is_json(text) || text.contains(" ioping statistics ---") && text.contains("requests completed in ")
 }

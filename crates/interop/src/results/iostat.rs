@@ -13,7 +13,6 @@ use crate::{ImportError, complain};
 const SAMPLES_MAX: usize = 5_000;
 
 /// Whether a text is what `iostat` prints.
-#[must_use]
 pub fn is_results(text: &str) -> bool {
     is_json(text) || text.lines().take(200).any(|line| columns(line).is_some())
 }

@@ -47,7 +47,6 @@ const TOGETHER: [(&str, &str, bool, bool); 12] = [
 const CHILDREN: &str = "Children see throughput for";
 
 /// Whether a text has such a table, or such sums.
-#[must_use]
 pub fn is_results(text: &str) -> bool {
     text.lines().any(|line| is_header(line) || bare(line).starts_with(CHILDREN))
 }

@@ -46,14 +46,12 @@ pub struct Second {
 
 impl Measured<'_> {
     /// `Sequential read size=4KiB`.
-    #[must_use]
     pub fn name(&self) -> String {
         format!("{} {}", self.test, self.step.label()).trim_end().to_owned()
     }
 
     /// The time from the first start to the last end, ns, where a job was at work in less than 95 % of it. A sum of
     /// rates is over that time then, as in the table of a run: over their own it would be one that no second had.
-    #[must_use]
     pub(crate) fn span_ns(&self) -> Option<u64> {
         let start_ns = self.jobs.iter().map(|job| job.start_ns).min()?;
         let end_ns = self.jobs.iter().map(|job| job.start_ns.saturating_add(job.measured_ns)).max()?;
@@ -67,7 +65,6 @@ impl Measured<'_> {
 const SIDE_BY_SIDE: f64 = 0.95;
 
 /// Returns the steps that ran to their end, with their sums.
-#[must_use]
 pub fn measured<'h>(header: &'h RunHeader, events: &[Event]) -> Vec<Measured<'h>> {
     let mut sums: BTreeMap<(StepId, usize), AccessStats> = BTreeMap::new();
     let mut starts: BTreeMap<(StepId, usize), u64> = BTreeMap::new();

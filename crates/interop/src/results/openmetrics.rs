@@ -65,7 +65,6 @@ const FAMILIES: [Family; 6] = [
 const LATENCY: About = About { name: "assay_latency_seconds", unit: "seconds", help: "Latency of I/Os." };
 
 /// Writes the run. Values that are not known have no line.
-#[must_use]
 pub fn export(header: &RunHeader, events: &[Event]) -> String {
     let mut series: Vec<(Labels, OpStats, f64)> = Vec::new();
     for step in measured(header, events) {

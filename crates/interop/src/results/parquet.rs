@@ -95,7 +95,6 @@ impl Values {
 }
 
 /// Returns the file.
-#[must_use]
 pub fn export(header: &RunHeader, events: &[Event]) -> Vec<u8> {
     let mut file = File::new();
     for event in events {

@@ -7,7 +7,6 @@ use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, leading_number,
 use crate::{ImportError, complain};
 
 /// Whether a text is what SQLIO prints.
-#[must_use]
 pub fn is_results(text: &str) -> bool {
     text.contains("IOs/sec:") && text.contains("MBs/sec:")
 }

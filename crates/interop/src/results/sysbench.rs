@@ -6,7 +6,6 @@ use super::plain::{Origin, Plain, Side, binary_bytes, imported};
 use crate::{ImportError, complain};
 
 /// Whether a text is what `sysbench fileio` prints.
-#[must_use]
 pub fn is_results(text: &str) -> bool {
     let is_known = text.contains("sysbench ")
         && (text.contains("File operations:") || text.contains("Operations performed:"));

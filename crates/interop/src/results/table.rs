@@ -35,7 +35,6 @@ fn column(title: &str) -> Option<Column> {
 }
 
 /// Whether a text may be such a table.
-#[must_use]
 pub fn is_table(text: &str) -> bool {
     let columns = text.lines().find(|line| !line.trim().is_empty()).map(titles).unwrap_or_default();
     columns.contains(&Some(Column::Test))

@@ -10,7 +10,6 @@ use crate::ImportError;
 const MIB: f64 = 1_048_576.0;
 
 /// Whether a text is one of these.
-#[must_use]
 pub fn is_results(text: &str) -> bool {
     is_flat(text) || is_summary(text) || is_sums(text)
 }

@@ -12,7 +12,6 @@ use crate::{ImportError, complain};
 const SECONDS: u64 = 30;
 
 /// Whether a text has such a table, or what yabs.sh writes with `-j` and `-w`.
-#[must_use]
 pub fn is_results(text: &str) -> bool {
     text.contains("fio Disk Speed Tests (Mixed R/W 50/50)")
         || text.contains("Block Size | 4k ")

@@ -86,19 +86,16 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     }
 
     /// Returns the size and block size of the unit.
-    #[must_use]
     pub fn capacity(&self) -> Capacity {
         self.core.capacity()
     }
 
     /// Returns the world-wide name of the unit, if it has one.
-    #[must_use]
     pub fn wwid(&self) -> Option<&str> {
         self.core.wwid()
     }
 
     /// Returns the number of commands submitted and not yet returned to the caller.
-    #[must_use]
     pub fn outstanding(&self) -> u32 {
         self.core.outstanding()
     }

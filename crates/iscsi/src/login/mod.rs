@@ -98,7 +98,6 @@ impl LoginError {
     }
 
     /// Returns true if a retry cannot succeed until a setting is changed.
-    #[must_use]
     pub(crate) fn is_permanent(&self) -> bool {
         match self {
             Self::Refused { class, .. } => *class == 2,
@@ -113,7 +112,6 @@ impl LoginError {
 }
 
 /// Returns the login status in words (RFC 7143 §11.13.5).
-#[must_use]
 pub fn status_words(class: u8, detail: u8) -> &'static str {
     match (class, detail) {
         (0, _) => "success",
@@ -203,7 +201,6 @@ pub struct Login {
 
 impl Login {
     /// Returns a login that has not started.
-    #[must_use]
     pub fn new(config: LoginConfig) -> Self {
         let agreed = Negotiated::defaults(&config.offer);
         Self {

@@ -15,7 +15,6 @@ pub enum DigestOffer {
 
 impl DigestOffer {
     /// Returns the value as sent.
-    #[must_use]
     pub fn value(self) -> &'static str {
         match self {
             Self::Never => "None",

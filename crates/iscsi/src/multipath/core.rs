@@ -329,7 +329,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
 
     /// Returns true if a path has a PDU to send now.
     #[inline]
-    #[must_use]
     pub(crate) fn wants_to_send(&self, path: u8) -> bool {
         match &self.paths[usize::from(path)].state {
             State::Online(connection) => connection.session.wants_to_send(),
@@ -354,7 +353,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     }
 
     /// Returns bytes of a command's buffer, to be sent.
-    #[must_use]
     pub fn outgoing(&self, user: u32, offset_bytes: u32, data_bytes: u32) -> &[u8] {
         let (start, end) = (offset_bytes as usize, (offset_bytes + data_bytes) as usize);
         &self.slots.get(user).data.bytes()[start..end]
@@ -406,7 +404,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     }
 
     /// Returns true once a path was up, so that commands can be submitted.
-    #[must_use]
     pub fn is_known(&self) -> bool {
         self.has_served
     }
@@ -422,37 +419,31 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Core<B> {
     }
 
     /// Returns why no further command can be executed, once that is so.
-    #[must_use]
     pub fn lost(&self) -> Option<&Lost> {
         self.lost.as_ref()
     }
 
     /// Returns the portal of a path, as configured.
-    #[must_use]
     pub fn portal(&self, path: u8) -> &str {
         &self.paths[usize::from(path)].portal
     }
 
     /// Returns true if a path carries I/O.
-    #[must_use]
     pub fn is_up(&self, path: u8) -> bool {
         self.paths[usize::from(path)].is_serving()
     }
 
     /// Returns the size and block size of the unit.
-    #[must_use]
     pub fn capacity(&self) -> Capacity {
         self.capacity.expect("the first path that came up has read it")
     }
 
     /// Returns the world-wide name of the unit, if it has one.
-    #[must_use]
     pub fn wwid(&self) -> Option<&str> {
         self.wwid.as_deref()
     }
 
     /// Returns the number of commands submitted and not yet returned to the caller.
-    #[must_use]
     pub fn outstanding(&self) -> u32 {
         self.completions.outstanding()
     }

@@ -109,55 +109,46 @@ impl std::fmt::Debug for Bhs {
 
 impl Bhs {
     /// Returns the opcode without the immediate bit.
-    #[must_use]
     pub fn opcode(&self) -> u8 {
         self.0[0] & 0x3f
     }
 
     /// Returns the flags: byte 1.
-    #[must_use]
     pub fn flags(&self) -> u8 {
         self.0[1]
     }
 
     /// Returns true if the final (transit) bit is set.
-    #[must_use]
     pub(crate) fn is_final(&self) -> bool {
         self.0[1] & FLAG_FINAL != 0
     }
 
     /// Returns the length of all additional header segments, bytes, in [0, 1020].
-    #[must_use]
     pub fn ahs_bytes(&self) -> usize {
         usize::from(self.0[4]) * 4
     }
 
     /// Returns the length of the data segment without padding, bytes, in [0, 2^24 - 1].
-    #[must_use]
     pub fn data_bytes(&self) -> u32 {
         u32::from_be_bytes([0, self.0[5], self.0[6], self.0[7]])
     }
 
     /// Returns the big-endian 32-bit word at byte `offset`, in [0, 44].
-    #[must_use]
     pub fn word(&self, offset: usize) -> u32 {
         u32::from_be_bytes([self.0[offset], self.0[offset + 1], self.0[offset + 2], self.0[offset + 3]])
     }
 
     /// Returns the logical unit number field in wire format.
-    #[must_use]
     pub fn lun(&self) -> u64 {
         u64::from(self.word(8)) << 32 | u64::from(self.word(12))
     }
 
     /// Returns the initiator task tag.
-    #[must_use]
     pub fn itt(&self) -> u32 {
         self.word(16)
     }
 
     /// Returns the target transfer tag (NOP, R2T, Data-In, text).
-    #[must_use]
     pub(crate) fn ttt(&self) -> u32 {
         self.word(20)
     }
@@ -183,13 +174,11 @@ impl Bhs {
 }
 
 /// Returns the number of padding bytes after a segment of `bytes`: segments end on a multiple of four.
-#[must_use]
 pub fn padding(bytes: u32) -> usize {
     (bytes.wrapping_neg() & 3) as usize
 }
 
 /// Returns a digest in wire format: CRC32C, least significant byte first (RFC 7143 §13.1).
-#[must_use]
 pub(crate) fn digest_bytes(crc: u32) -> [u8; DIGEST_BYTES] {
     crc.to_le_bytes()
 }

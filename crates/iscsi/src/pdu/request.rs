@@ -40,7 +40,6 @@ pub struct ScsiCommand {
 
 impl ScsiCommand {
     /// Returns the header in wire format.
-    #[must_use]
     pub fn encode(&self) -> Bhs {
         let mut bhs = Bhs::default();
         bhs.0[0] = opcode::SCSI_COMMAND;
@@ -82,7 +81,6 @@ pub struct DataOut {
 
 impl DataOut {
     /// Returns the header in wire format.
-    #[must_use]
     pub fn encode(&self) -> Bhs {
         let mut bhs = Bhs::default();
         bhs.0[0] = opcode::DATA_OUT;
@@ -112,7 +110,6 @@ pub struct NopOut {
 
 impl NopOut {
     /// Returns the header in wire format.
-    #[must_use]
     pub fn encode(&self) -> Bhs {
         let mut bhs = Bhs::default();
         bhs.0[0] = opcode::NOP_OUT | IMMEDIATE;
@@ -154,7 +151,6 @@ pub struct TaskManagement {
 
 impl TaskManagement {
     /// Returns the header in wire format.
-    #[must_use]
     pub fn encode(&self) -> Bhs {
         let mut bhs = Bhs::default();
         bhs.0[0] = opcode::TASK_MANAGEMENT | IMMEDIATE;
@@ -196,7 +192,6 @@ pub struct LoginRequest {
 
 impl LoginRequest {
     /// Returns the header in wire format.
-    #[must_use]
     pub fn encode(&self) -> Bhs {
         let mut bhs = Bhs::default();
         bhs.0[0] = opcode::LOGIN | IMMEDIATE;
@@ -232,7 +227,6 @@ pub struct TextRequest {
 
 impl TextRequest {
     /// Returns the header in wire format.
-    #[must_use]
     pub fn encode(&self) -> Bhs {
         let mut bhs = Bhs::default();
         bhs.0[0] = opcode::TEXT;
@@ -258,7 +252,6 @@ pub struct LogoutRequest {
 
 impl LogoutRequest {
     /// Returns the header in wire format.
-    #[must_use]
     pub fn encode(&self) -> Bhs {
         let mut bhs = Bhs::default();
         bhs.0[0] = opcode::LOGOUT | IMMEDIATE;

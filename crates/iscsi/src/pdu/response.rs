@@ -204,7 +204,6 @@ impl Response {
     }
 
     /// Sequence numbers of the PDU.
-    #[must_use]
     pub fn numbers(&self) -> Numbers {
         match self {
             Self::Scsi { numbers, .. }
@@ -221,7 +220,6 @@ impl Response {
     }
 
     /// Returns true if the PDU consumes a status number, so that ExpStatSN moves on.
-    #[must_use]
     pub fn advances_stat_sn(&self) -> bool {
         match self {
             Self::DataIn { status, .. } => status.is_some(),

@@ -19,64 +19,54 @@ fn cdb(bytes: &[u8]) -> Cdb {
 }
 
 /// TEST UNIT READY.
-#[must_use]
 pub fn test_unit_ready() -> Cdb {
     [0; 16]
 }
 
 /// INQUIRY, standard data.
-#[must_use]
 pub fn inquiry(allocation_bytes: u16) -> Cdb {
     let [a, b] = allocation_bytes.to_be_bytes();
     cdb(&[0x12, 0, 0, a, b])
 }
 
 /// INQUIRY, vital product data page.
-#[must_use]
 pub(crate) fn inquiry_page(page: u8, allocation_bytes: u16) -> Cdb {
     let [a, b] = allocation_bytes.to_be_bytes();
     cdb(&[0x12, 1, page, a, b])
 }
 
 /// REPORT LUNS, all.
-#[must_use]
 pub fn report_luns(allocation_bytes: u32) -> Cdb {
     let [a, b, c, d] = allocation_bytes.to_be_bytes();
     cdb(&[0xa0, 0, 0, 0, 0, 0, a, b, c, d])
 }
 
 /// READ CAPACITY (10).
-#[must_use]
 pub fn read_capacity_10() -> Cdb {
     cdb(&[0x25])
 }
 
 /// READ CAPACITY (16).
-#[must_use]
 pub fn read_capacity_16() -> Cdb {
     cdb(&[0x9e, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 32])
 }
 
 /// MODE SENSE (6) of one page; block descriptors are left out.
-#[must_use]
 pub(crate) fn mode_sense_6(page: u8) -> Cdb {
     cdb(&[0x1a, 8, page, 0, 255])
 }
 
 /// MODE SENSE (10) of one page; block descriptors are left out.
-#[must_use]
 pub(crate) fn mode_sense_10(page: u8) -> Cdb {
     cdb(&[0x5a, 8, page, 0, 0, 0, 0, 2, 0])
 }
 
 /// READ: the 10-byte form if it suffices, else the 16-byte form. `blocks` in [1, 2^32 - 1].
-#[must_use]
 pub fn read(lba: u64, blocks: u32, fua: Fua) -> Cdb {
     block_command(0x28, 0x88, lba, blocks, fua)
 }
 
 /// WRITE: the 10-byte form if it suffices, else the 16-byte form. `blocks` in [1, 2^32 - 1].
-#[must_use]
 pub fn write(lba: u64, blocks: u32, fua: Fua) -> Cdb {
     block_command(0x2a, 0x8a, lba, blocks, fua)
 }
@@ -101,13 +91,11 @@ fn block_command(opcode_10: u8, opcode_16: u8, lba: u64, blocks: u32, fua: Fua) 
 }
 
 /// SYNCHRONIZE CACHE (10) of the whole logical unit.
-#[must_use]
 pub(crate) fn synchronize_cache_10() -> Cdb {
     cdb(&[0x35])
 }
 
 /// SYNCHRONIZE CACHE (16); `blocks` 0 means up to the end.
-#[must_use]
 pub fn synchronize_cache_16(lba: u64, blocks: u32) -> Cdb {
     let mut cdb = cdb(&[0x91]);
     cdb[2..10].copy_from_slice(&lba.to_be_bytes());
@@ -119,7 +107,6 @@ pub fn synchronize_cache_16(lba: u64, blocks: u32) -> Cdb {
 pub(crate) const UNMAP_LIST_BYTES: usize = 40;
 
 /// UNMAP; `parameter_bytes` is the length of its [parameter list](unmap_list).
-#[must_use]
 pub fn unmap(parameter_bytes: u16) -> Cdb {
     let [a, b] = parameter_bytes.to_be_bytes();
     cdb(&[0x42, 0, 0, 0, 0, 0, 0, a, b])
@@ -127,7 +114,6 @@ pub fn unmap(parameter_bytes: u16) -> Cdb {
 
 /// Returns the parameter list of UNMAP for these ranges, each a first block and a number of blocks, and its length.
 /// Ranges without blocks are left out.
-#[must_use]
 pub(crate) fn unmap_list(ranges: &[(u64, u32); 2]) -> ([u8; UNMAP_LIST_BYTES], u16) {
     let (mut list, mut bytes) = ([0; UNMAP_LIST_BYTES], 8_u16);
     for (lba, blocks) in ranges.iter().filter(|(_, blocks)| *blocks > 0) {
@@ -143,7 +129,6 @@ pub(crate) fn unmap_list(ranges: &[(u64, u32); 2]) -> ([u8; UNMAP_LIST_BYTES], u
 }
 
 /// GET LBA STATUS from `lba` on.
-#[must_use]
 pub(crate) fn get_lba_status(lba: u64, allocation_bytes: u32) -> Cdb {
     let mut cdb = cdb(&[0x9e, 0x12]);
     cdb[2..10].copy_from_slice(&lba.to_be_bytes());
@@ -163,21 +148,18 @@ pub(crate) fn is_optional(cdb: &Cdb) -> bool {
 }
 
 /// PERSISTENT RESERVE IN, READ KEYS.
-#[must_use]
 pub(crate) fn read_reservation_keys(allocation_bytes: u16) -> Cdb {
     let [a, b] = allocation_bytes.to_be_bytes();
     cdb(&[0x5e, 0, 0, 0, 0, 0, 0, a, b])
 }
 
 /// PERSISTENT RESERVE IN, READ RESERVATION.
-#[must_use]
 pub(crate) fn read_reservation(allocation_bytes: u16) -> Cdb {
     let [a, b] = allocation_bytes.to_be_bytes();
     cdb(&[0x5e, 1, 0, 0, 0, 0, 0, a, b])
 }
 
 /// REPORT TARGET PORT GROUPS.
-#[must_use]
 pub(crate) fn report_target_port_groups(allocation_bytes: u32) -> Cdb {
     let [a, b, c, d] = allocation_bytes.to_be_bytes();
     cdb(&[0xa3, 0x0a, 0, 0, 0, 0, a, b, c, d])

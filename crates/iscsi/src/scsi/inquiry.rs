@@ -135,7 +135,6 @@ impl DeviceIds {
 
     /// Returns the world-wide name of the logical unit: NAA, else EUI-64, else SCSI name, else T10 vendor
     /// identification.
-    #[must_use]
     pub fn wwid(&self) -> Option<String> {
         let of_kind = |kind| {
             self.designators.iter().filter(move |d| d.association == 0 && d.kind == kind).map(|d| &*d.bytes)
@@ -153,7 +152,6 @@ impl DeviceIds {
     }
 
     /// Returns the target port group of the port that answered, for ALUA.
-    #[must_use]
     pub fn target_port_group(&self) -> Option<u16> {
         let group = self.designators.iter().find(|d| d.association == 1 && d.kind == 5)?;
         (group.bytes.len() >= 4).then(|| be16(&group.bytes, 2))

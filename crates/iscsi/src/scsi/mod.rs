@@ -30,7 +30,6 @@ pub mod status {
     pub const TASK_ABORTED: u8 = 0x40;
 
     /// Returns the status in words.
-    #[must_use]
     pub fn words(status: u8) -> &'static str {
         match status {
             GOOD => "good",
@@ -68,14 +67,12 @@ pub enum ScsiDataError {
 }
 
 /// Returns the wire form of a logical unit number: peripheral addressing below 256, flat space above (SAM-5 §4.7).
-#[must_use]
 pub(crate) fn lun_to_wire(lun: u16) -> u64 {
     let flat = if lun < 256 { 0 } else { 0x4000 };
     u64::from(lun | flat) << 48
 }
 
 /// Returns the number of a single-level logical unit; `None` for addressing methods this initiator does not use.
-#[must_use]
 pub fn lun_from_wire(wire: u64) -> Option<u16> {
     let [high, low, rest @ ..] = wire.to_be_bytes();
     let single_level = rest == [0; 6];

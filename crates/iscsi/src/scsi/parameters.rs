@@ -60,7 +60,6 @@ impl Capacity {
     }
 
     /// Returns the size of the unit, bytes.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.blocks * u64::from(self.block_bytes)
     }
@@ -184,7 +183,6 @@ pub struct Reservation {
 
 impl Reservation {
     /// Returns the type in words.
-    #[must_use]
     pub fn kind_words(&self) -> &'static str {
         match self.kind {
             1 => "write exclusive",
@@ -227,7 +225,6 @@ pub enum AccessState {
 
 impl AccessState {
     /// Returns the state of a code; undefined codes count as unavailable.
-    #[must_use]
     pub(crate) fn from_code(code: u8) -> Self {
         match code & 0x0f {
             0 => Self::Optimized,
@@ -240,7 +237,6 @@ impl AccessState {
     }
 
     /// Returns true if READ and WRITE work in this state.
-    #[must_use]
     pub(crate) fn serves_io(self) -> bool {
         matches!(self, Self::Optimized | Self::NonOptimized)
     }

@@ -50,7 +50,6 @@ pub enum SenseAction {
 
 impl Sense {
     /// Parses sense data; `None` if it has neither format or is too short.
-    #[must_use]
     pub fn parse(data: &[u8]) -> Option<Self> {
         match data.first()? & 0x7f {
             0x70 | 0x71 => Self::parse_fixed(data),
@@ -84,7 +83,6 @@ impl Sense {
     }
 
     /// Returns the action that the sense data requires.
-    #[must_use]
     pub fn action(&self) -> SenseAction {
         match (self.key, self.asc, self.ascq) {
             (0 | 1, _, _) => SenseAction::Succeed,
@@ -102,7 +100,6 @@ impl Sense {
 
     /// Returns true if the unit may be another one now, or have another size: on every unit attention except those
     /// known to concern something else, and if the number has no unit any more.
-    #[must_use]
     pub(crate) fn tells_of_another_unit(&self) -> bool {
         match (self.key, self.asc, self.ascq) {
             // Mode parameters, reservations, access states, commands of others, thresholds.
@@ -113,7 +110,6 @@ impl Sense {
     }
 
     /// Returns true if asymmetric access states have changed, so that they must be read again.
-    #[must_use]
     pub(crate) fn tells_of_access_state(&self) -> bool {
         matches!(
             (self.key, self.asc, self.ascq),

@@ -23,7 +23,6 @@ pub(super) fn key_words(key: u8) -> &'static str {
 }
 
 /// Returns additional sense code and qualifier in words.
-#[must_use]
 pub(crate) fn asc_words(asc: u8, ascq: u8) -> &'static str {
     let code = u16::from(asc) << 8 | u16::from(ascq);
     if let Ok(at) = CODES.binary_search_by_key(&code, |entry| entry.0) {

@@ -158,7 +158,6 @@ pub struct Session {
 
 impl Session {
     /// Returns a session after login, for one logical unit and at most `depth` tasks.
-    #[must_use]
     pub fn new(agreed: Negotiated, lun: u64, depth: u16) -> Self {
         Self {
             window: Window::new(agreed.cmd_sn, agreed.max_cmd_sn, agreed.exp_stat_sn),
@@ -178,7 +177,6 @@ impl Session {
     }
 
     /// Returns the agreed parameters.
-    #[must_use]
     pub fn agreed(&self) -> &Negotiated {
         &self.agreed
     }
@@ -193,7 +191,6 @@ impl Session {
 
     /// Returns the target's command window: tasks in flight plus those that it would accept beyond them. At login many
     /// targets open it only a little.
-    #[must_use]
     pub fn command_window(&self) -> u32 {
         self.window.open_count() + u32::from(self.tasks.count())
     }
@@ -203,13 +200,11 @@ impl Session {
     /// Between its R2T and the end of the write data, such a target may read nothing but data: jSCSI drops commands
     /// that arrive then, and takes a ping for the end of the write. It gets one command at a time, and no ping during a
     /// write.
-    #[must_use]
     pub(crate) fn is_serial(&self) -> bool {
         self.window.largest_count() <= 1
     }
 
     /// Returns true if a ping is harmless now.
-    #[must_use]
     pub(crate) fn may_ping(&self) -> bool {
         !self.is_serial() || !self.tasks.has_sent_write()
     }
@@ -221,7 +216,6 @@ impl Session {
     }
 
     /// Returns the number of further tasks that would be sent at once: what the window has room for.
-    #[must_use]
     pub fn room(&self) -> u32 {
         let queued = u32::try_from(self.queued.len()).expect("bounded by the depth");
         let open = if self.may_start() { self.window.open_count() } else { 0 };
@@ -229,19 +223,16 @@ impl Session {
     }
 
     /// Returns true if the target has no task of this session and accepts none: the window is closed.
-    #[must_use]
     pub(crate) fn is_shut(&self) -> bool {
         self.window.open_count() == 0 && usize::from(self.tasks.count()) == self.queued.len()
     }
 
     /// Returns the number of tasks in flight, in [0, depth].
-    #[must_use]
     pub fn task_count(&self) -> u16 {
         self.tasks.count()
     }
 
     /// Returns true if `depth` tasks are in flight.
-    #[must_use]
     pub fn is_full(&self) -> bool {
         self.tasks.is_full()
     }

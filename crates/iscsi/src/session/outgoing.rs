@@ -85,7 +85,6 @@ impl Session {
     }
 
     /// Returns true if a PDU can be sent now.
-    #[must_use]
     pub(crate) fn wants_to_send(&self) -> bool {
         !self.control.is_empty()
             || (!self.is_holding && !self.bursts.is_empty())

@@ -212,7 +212,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     }
 
     /// Returns the number of commands submitted and not yet returned to the caller.
-    #[must_use]
     pub fn outstanding(&self) -> u32 {
         self.completions.outstanding()
     }
@@ -223,7 +222,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     }
 
     /// Returns the counts of writes so far, by the durability that the server promised.
-    #[must_use]
     pub fn writes(&self) -> WriteStats {
         WriteStats { uncommitted_bytes: self.uncommitted.1, ..self.writes }
     }

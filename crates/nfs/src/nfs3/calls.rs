@@ -5,7 +5,6 @@ use crate::rpc::{Credentials, LAST_FRAGMENT, write_call};
 use crate::xdr::Writer;
 
 /// Returns arguments that consist of a handle: GETATTR, FSSTAT, FSINFO, PATHCONF.
-#[must_use]
 pub(crate) fn handle_only(handle: &Handle) -> Vec<u8> {
     let mut writer = Writer::new();
     writer.opaque(handle.bytes());
@@ -13,7 +12,6 @@ pub(crate) fn handle_only(handle: &Handle) -> Vec<u8> {
 }
 
 /// Returns the arguments of LOOKUP and REMOVE.
-#[must_use]
 pub(crate) fn directory_name(directory: &Handle, name: &str) -> Vec<u8> {
     let mut writer = Writer::new();
     writer.opaque(directory.bytes()).opaque(name.as_bytes());
@@ -21,7 +19,6 @@ pub(crate) fn directory_name(directory: &Handle, name: &str) -> Vec<u8> {
 }
 
 /// Returns the arguments of ACCESS.
-#[must_use]
 pub fn access(handle: &Handle) -> Vec<u8> {
     let mut writer = Writer::new();
     writer.opaque(handle.bytes()).u32(Rights::ALL.0);
@@ -29,7 +26,6 @@ pub fn access(handle: &Handle) -> Vec<u8> {
 }
 
 /// Returns the arguments of a guarded CREATE, which fails if the name exists.
-#[must_use]
 pub fn create(directory: &Handle, name: &str, mode: u32) -> Vec<u8> {
     const GUARDED: u32 = 1;
     let mut writer = Writer::new();
@@ -40,7 +36,6 @@ pub fn create(directory: &Handle, name: &str, mode: u32) -> Vec<u8> {
 }
 
 /// Returns the arguments of a SETATTR that sets the length.
-#[must_use]
 pub fn set_size(handle: &Handle, bytes: u64) -> Vec<u8> {
     let mut writer = Writer::new();
     writer.opaque(handle.bytes()).u32(0).u32(0).u32(0).u32(1).u64(bytes).u32(0).u32(0);
@@ -50,7 +45,6 @@ pub fn set_size(handle: &Handle, bytes: u64) -> Vec<u8> {
 }
 
 /// Returns the arguments of READ.
-#[must_use]
 pub fn read(handle: &Handle, offset_bytes: u64, bytes: u32) -> Vec<u8> {
     let mut writer = Writer::new();
     writer.opaque(handle.bytes()).u64(offset_bytes).u32(bytes);
@@ -58,7 +52,6 @@ pub fn read(handle: &Handle, offset_bytes: u64, bytes: u32) -> Vec<u8> {
 }
 
 /// Returns the arguments of WRITE up to the data.
-#[must_use]
 pub(crate) fn write_head(handle: &Handle, offset_bytes: u64, bytes: u32, stable: Stable) -> Vec<u8> {
     let mut writer = Writer::new();
     writer.opaque(handle.bytes()).u64(offset_bytes).u32(bytes).u32(stable_number(stable)).u32(bytes);
@@ -66,7 +59,6 @@ pub(crate) fn write_head(handle: &Handle, offset_bytes: u64, bytes: u32, stable:
 }
 
 /// Returns the arguments of WRITE.
-#[must_use]
 pub fn write(handle: &Handle, offset_bytes: u64, data: &[u8], stable: Stable) -> Vec<u8> {
     let bytes = u32::try_from(data.len()).expect("whoever writes so keeps to the server's limit");
     let mut writer = Writer::new();
@@ -77,7 +69,6 @@ pub fn write(handle: &Handle, offset_bytes: u64, data: &[u8], stable: Stable) ->
 }
 
 /// Returns the arguments of COMMIT; 0 bytes means up to the end.
-#[must_use]
 pub fn commit(handle: &Handle, offset_bytes: u64, bytes: u32) -> Vec<u8> {
     read(handle, offset_bytes, bytes)
 }
@@ -107,25 +98,21 @@ pub struct Template {
 
 impl Template {
     /// Returns a template for READs of a file.
-    #[must_use]
     pub fn read(credentials: &Credentials, handle: &Handle) -> Self {
         Self::new(procedure::READ, credentials, &read(handle, 0, 0), handle, false)
     }
 
     /// Returns a template for WRITEs to a file.
-    #[must_use]
     pub fn write(credentials: &Credentials, handle: &Handle, stable: Stable) -> Self {
         Self::new(procedure::WRITE, credentials, &write_head(handle, 0, 0, stable), handle, true)
     }
 
     /// Returns a template for COMMITs of a file.
-    #[must_use]
     pub fn commit(credentials: &Credentials, handle: &Handle) -> Self {
         Self::new(procedure::COMMIT, credentials, &commit(handle, 0, 0), handle, false)
     }
 
     /// Returns a template for pings.
-    #[must_use]
     pub fn null() -> Self {
         let mut writer = Writer::new();
         writer.u32(0);

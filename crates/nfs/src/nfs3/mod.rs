@@ -71,7 +71,6 @@ pub struct Handle {
 
 impl Handle {
     /// Returns a handle of these bytes; `None` if there are too few or too many.
-    #[must_use]
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let length = u8::try_from(bytes.len()).ok()?;
         let mut all = [0; HANDLE_BYTES_MAX as usize];
@@ -80,7 +79,6 @@ impl Handle {
     }
 
     /// Returns the bytes of the handle.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
     }
@@ -203,31 +201,26 @@ impl Rights {
     pub const ALL: Self = Self(0x3f);
 
     /// Returns true if the caller may read data or list a directory.
-    #[must_use]
     pub fn read(self) -> bool {
         self.0 & 0x01 != 0
     }
 
     /// Returns true if the caller may look up names.
-    #[must_use]
     pub fn lookup(self) -> bool {
         self.0 & 0x02 != 0
     }
 
     /// Returns true if the caller may change existing data.
-    #[must_use]
     pub fn modify(self) -> bool {
         self.0 & 0x04 != 0
     }
 
     /// Returns true if the caller may write new data or add names.
-    #[must_use]
     pub fn extend(self) -> bool {
         self.0 & 0x08 != 0
     }
 
     /// Returns true if the caller may remove names.
-    #[must_use]
     pub fn delete(self) -> bool {
         self.0 & 0x10 != 0
     }

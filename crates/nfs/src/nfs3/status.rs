@@ -25,7 +25,6 @@ impl NfsStatus {
     pub const JUKEBOX: Self = Self(10_008);
 
     /// Returns its name in the standard, and its meaning.
-    #[must_use]
     pub fn words(self) -> (&'static str, &'static str) {
         match self.0 {
             1 => ("NFS3ERR_PERM", "operation not permitted: only for the owner or root"),
@@ -77,7 +76,6 @@ impl fmt::Display for NfsStatus {
 impl std::error::Error for NfsStatus {}
 
 /// Returns the status with that number.
-#[must_use]
 pub fn status(number: u32) -> NfsStatus {
     NfsStatus(number)
 }

@@ -24,7 +24,6 @@ const CURVES_MAX: usize = 8;
 const MAPS_MAX: usize = 3;
 
 /// The whole page.
-#[must_use]
 pub fn comparison(comparison: &Comparison) -> String {
     let mut page = page_start(&title(comparison));
     page.push_str(&comparison_body(comparison, Links::None));
@@ -38,7 +37,6 @@ fn title(comparison: &Comparison) -> String {
 }
 
 /// What the page has between the tags of its body.
-#[must_use]
 pub fn comparison_body(comparison: &Comparison, links: Links) -> String {
     let mut page = format!("<h1>{}</h1>\n", escape(&title(comparison)));
     page.push_str(&super::matrix::matrix(comparison, links));

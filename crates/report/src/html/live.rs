@@ -36,7 +36,6 @@ pub struct Live<'l> {
 
 impl Reference {
     /// Returns what an array is expected to give in a step; `None` where the model cannot express its load.
-    #[must_use]
     pub fn expected(judgement: &Judgement, step: StepId) -> Option<Self> {
         let expected = expected::of_step(judgement, step)?;
         let level = |bounds: Bounds| ReferenceLevel { lo: bounds.lo, hi: bounds.hi, value: None };
@@ -66,7 +65,6 @@ pub enum Span {
 
 impl Live<'_> {
     /// Returns the figures of the last second.
-    #[must_use]
     pub fn figures(&self) -> String {
         let Some((step, last)) = self.step.and_then(|step| Some((step, step.series.last()?))) else {
             return "<p class=\"soft\">No result yet: the measured window has not begun.</p>\n".to_owned();
@@ -91,7 +89,6 @@ impl Live<'_> {
     }
 
     /// Returns the lanes and the heat map of the step, and its hosts where those are several.
-    #[must_use]
     pub fn charts(&self, header: &RunHeader, span: Span) -> String {
         let Some(step) = self.step else { return String::new() };
         let mut steps: Vec<&StepSummary> = match span {
@@ -119,7 +116,6 @@ impl Live<'_> {
     }
 
     /// Returns the table of the steps so far.
-    #[must_use]
     pub fn table(&self, header: &RunHeader) -> String {
         if self.summary.steps.is_empty() {
             return String::new();
@@ -129,7 +125,6 @@ impl Live<'_> {
     }
 
     /// Returns what the gravest finding so far says.
-    #[must_use]
     pub fn finding(run: &str, findings: &[Finding]) -> String {
         let Some(first) = findings.first() else {
             return "<p class=\"soft\">No finding so far.</p>\n".to_owned();
@@ -148,7 +143,6 @@ impl Live<'_> {
     }
 
     /// Returns the links under the targets, in words; empty where there are none.
-    #[must_use]
     pub fn links(&self, header: &RunHeader) -> String {
         let links = self.step.and_then(|step| LinkUse::of_step(header, step));
         links.map_or_else(String::new, |links| format!("<p class=\"soft\">{}</p>\n", escape(&links.says())))
@@ -168,7 +162,6 @@ fn whole_end(seconds: f64) -> f64 {
 }
 
 /// Draws a part of the time of a test; `None` if it has no points there.
-#[must_use]
 pub fn over_time(summary: &RunSummary, test: u32, range: Option<TimeRange>) -> Option<String> {
     let steps = timeline::steps_of(summary, test);
     let drawn = timeline::lanes(&steps, View { range, points_min: POINTS_MIN, ..View::default() });
@@ -177,7 +170,6 @@ pub fn over_time(summary: &RunSummary, test: u32, range: Option<TimeRange>) -> O
 
 /// Returns the values that [`over_time`] draws, as a reader gets them: lanes with their lines, each with times and
 /// written values.
-#[must_use]
 pub fn values_over_time(summary: &RunSummary, test: u32, range: Option<TimeRange>) -> Option<Value> {
     let chart = timeline::chart(
         &timeline::steps_of(summary, test),

@@ -13,7 +13,6 @@ const MIB: f64 = (1_u64 << 20) as f64;
 const GIB_FROM: u64 = 4 << 30;
 
 /// The whole page.
-#[must_use]
 pub fn map(map: &SurfaceMap, since: Option<&Comparison>) -> String {
     let mut page = page_start(&format!("Map of {}", map.target));
     page.push_str(&format!("<h1>Map of {}</h1>\n<p>{}</p>\n", escape(&map.target), escape(&head(map))));

@@ -54,7 +54,6 @@ fn against_cell(test: &TestPair, against: &Against) -> String {
 }
 
 /// Returns a ratio as percent, with the mark of whether it is real.
-#[must_use]
 pub fn marked(ratio: f64, change: Change) -> String {
     let percent = percent(ratio);
     let (class, says) = match change {

@@ -9,7 +9,6 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html::pu
 const METHOD: &str = include_str!("../../../../docs/method.md");
 
 /// Returns the document as a part of a page, with an anchor for each heading and, `rule-NAME`, for each rule.
-#[must_use]
 pub fn document() -> &'static str {
     static DOCUMENT: LazyLock<String> = LazyLock::new(|| with_rule_anchors(&rendered(METHOD)));
     &DOCUMENT

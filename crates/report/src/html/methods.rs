@@ -194,7 +194,6 @@ fn definitions(is_wanted: impl Fn(&str) -> bool, fired: &[&str]) -> String {
 }
 
 /// Returns the definitions and the whole document, as the body of a page.
-#[must_use]
 pub fn page() -> String {
     format!(
         "<h1>Methods</h1>\n{}<div class=\"method\">\n{}</div>\n",

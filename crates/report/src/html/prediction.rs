@@ -28,7 +28,6 @@ struct Load<'e> {
 
 /// Returns what a plan is expected to give on an array. The bars and the table have the same numbers: a best guess with
 /// its range, or the bound of the hardware where the software of the array is not known.
-#[must_use]
 pub fn prediction(rows: &[Expectation]) -> String {
     let loads: Vec<Load<'_>> = rows.iter().flat_map(loads).collect();
     let bounds = loads.iter().filter(|load| load.is_bound).count();

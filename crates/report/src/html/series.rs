@@ -8,7 +8,6 @@ use crate::repeats::{Repeats, side_table};
 use crate::svg::{Whisker, WhiskerSeries, Whiskers, escape};
 
 /// The page of repetitions: a table and the repetitions of each test for each side, and the comparison of several.
-#[must_use]
 pub fn repeats(repeats: &Repeats) -> String {
     let title = repeats.sides.iter().map(|side| side.name.as_str()).collect::<Vec<_>>().join(", ");
     let mut page = page_start(&title);
@@ -58,7 +57,6 @@ fn repetitions(test: &Pooled) -> String {
 }
 
 /// The page of a journal: a chart for each test over the steps, the table, and what else changed in each step.
-#[must_use]
 pub fn journal(journal: &Journal) -> String {
     let mut page = page_start(&journal.name);
     page.push_str(&format!("<h1>{}</h1>\n<p>{}</p>\n", escape(&journal.name), escape(&journal.about)));

@@ -54,7 +54,6 @@ pub enum Others {
 }
 
 /// Returns the drawings of a trend over time: IOPS, and p99 where it is known.
-#[must_use]
 pub fn trend(view: TrendView<'_>) -> String {
     let known: Vec<f64> =
         view.trend.points.iter().filter_map(|point| point.p99_us).map(|p99| p99.value * 1e3).collect();
@@ -126,7 +125,6 @@ fn chart(
 }
 
 /// Returns what happened beside the figures, numbered as in the drawings.
-#[must_use]
 pub fn trend_events(events: &[TrendEvent], links: Links) -> String {
     let item = |event: &TrendEvent| {
         let run = match links {
@@ -142,7 +140,6 @@ pub fn trend_events(events: &[TrendEvent], links: Links) -> String {
 }
 
 /// Returns what changed at each change of a trend, in sentences.
-#[must_use]
 pub fn trend_changes(trend: &Trend, facts: &[ChangeFacts], links: Links) -> String {
     let figures = [("IOPS", &trend.iops_changes), ("p99", &trend.p99_changes)];
     let item = |(figure, change): (&str, &ChangePoint)| {

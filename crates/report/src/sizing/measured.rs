@@ -16,7 +16,6 @@ pub const SCHEMA: &str = "assay.size-measured/1";
 const TEXT_COLUMNS: usize = 80;
 
 /// The whole page; in brief the curve stands first, and the answer below it.
-#[must_use]
 pub fn page(answer: &Measured, options: TextOptions) -> String {
     let prose = options.width.min(TEXT_COLUMNS);
     let table = table(answer).render(Format::Text(options.width)).trim_end().to_owned();
@@ -43,7 +42,6 @@ pub fn page(answer: &Measured, options: TextOptions) -> String {
 }
 
 /// The answer as a sentence with its margin.
-#[must_use]
 pub fn sentence(answer: &Measured) -> String {
     let name = answer.targets.join(" and ");
     let within = match answer.limit {
@@ -140,13 +138,11 @@ fn falls(answer: &Measured) -> Option<String> {
 }
 
 /// The measured loads.
-#[must_use]
 pub fn table(answer: &Measured) -> Table {
     load_table(&answer.curve)
 }
 
 /// The answer as a JSON document; rates per second, times in ms.
-#[must_use]
 pub fn document(answer: &Measured) -> Value {
     json!({
         "schema": SCHEMA,

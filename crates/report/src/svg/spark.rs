@@ -8,7 +8,6 @@ const HEIGHT: f64 = 28.0;
 const EDGE: f64 = 2.0;
 
 /// Draws shares of the highest value over time, each in [0, 1]; nothing for fewer than two.
-#[must_use]
 pub fn spark(name: &str, shares: &[f32]) -> String {
     if shares.len() < 2 {
         return String::new();

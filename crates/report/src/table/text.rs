@@ -32,7 +32,6 @@ impl Layout {
 
 impl Table {
     /// Returns the table as text that is at most `columns` wide where cutting and leaving out columns allow it.
-    #[must_use]
     pub fn text(&self, columns: usize) -> TextTable {
         let written = self.written();
         let layout = self.layout(&written, columns);
@@ -52,7 +51,6 @@ impl Table {
     }
 
     /// Returns true if cutting makes different cells of a column look alike.
-    #[must_use]
     pub(crate) fn confuses(&self, columns: usize) -> bool {
         let written = self.written();
         let layout = self.layout(&written, columns);

@@ -66,7 +66,6 @@ impl Service {
     }
 
     /// Returns what has been served so far.
-    #[must_use]
     pub fn served(&self) -> Served {
         self.clock.served()
     }

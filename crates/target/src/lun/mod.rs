@@ -76,7 +76,6 @@ pub trait LunGuard: fmt::Debug + Send + Sync {
 }
 
 /// Returns the initiator's configuration for an address. Anything that the address omits has the initiator's default.
-#[must_use]
 pub fn config(address: &IscsiAddress, credentials: Option<&Credentials>, depth: u32) -> Config {
     let mut config = Config::new(address.portals.clone(), address.target.clone(), address.lun);
     let digest = |wish: Option<bool>| match wish {
@@ -244,7 +243,6 @@ impl Target for LunTarget {
 }
 
 /// Returns the recorded form of an event; `None` for a stall, which the caller of the target reports itself.
-#[must_use]
 pub fn event(event: assay_iscsi::Event) -> Option<PathEvent> {
     let change = match event.kind {
         EventKind::PathUp { .. } => PathChange::Up,

@@ -80,7 +80,6 @@ pub fn keep_out_of_dumps() {
 }
 
 /// Returns the file of an address's secret with its mode, if users other than its owner can read it.
-#[must_use]
 pub fn exposed_file(address: &IscsiAddress) -> Option<(PathBuf, u32)> {
     use std::os::unix::fs::PermissionsExt as _;
     address.user.as_ref()?;
@@ -90,7 +89,6 @@ pub fn exposed_file(address: &IscsiAddress) -> Option<(PathBuf, u32)> {
 }
 
 /// Returns true if the secret must be typed.
-#[must_use]
 pub fn needs_prompt(address: &IscsiAddress) -> bool {
     address.user.is_some() && secret_file(address).is_none() && variable(SECRET_VARIABLE).is_none()
 }

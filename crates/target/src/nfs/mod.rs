@@ -59,7 +59,6 @@ pub struct NfsMember {
 
 impl NfsMember {
     /// Returns the stability that each WRITE requests.
-    #[must_use]
     pub fn stable(&self) -> Stable {
         match (self.address.sync, self.durability) {
             (NfsSync::Unstable, Durability::Device) => Stable::Unstable,

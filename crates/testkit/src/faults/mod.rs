@@ -114,7 +114,6 @@ pub struct Ending {
 }
 
 /// Returns all cells of the matrix.
-#[must_use]
 pub fn cells() -> Vec<Cell> {
     let mut cells = Vec::new();
     for fault in FAULTS {
@@ -127,7 +126,6 @@ pub fn cells() -> Vec<Cell> {
 
 impl Cell {
     /// Returns why there is no such case; `None` if there is one.
-    #[must_use]
     pub fn why_not(self) -> Option<&'static str> {
         match (self.fault, self.kind, self.phase) {
             (Fault::Cut | Fault::Restart, Kind::File | Kind::Device, _) => Some("no network, no server"),
@@ -141,7 +139,6 @@ impl Cell {
     }
 
     /// Returns its name: `kill/fill/lun`.
-    #[must_use]
     pub fn name(self) -> String {
         format!("{:?}/{:?}/{:?}", self.fault, self.phase, self.kind).to_lowercase()
     }
@@ -149,7 +146,6 @@ impl Cell {
 
 /// Executes a cell with that program; `jitter` moves the fault within its phase. `None` if its servers cannot be
 /// started.
-#[must_use]
 pub fn run(cell: Cell, program: &str, jitter: Duration) -> Option<Ending> {
     let mut place = Place::new(cell, program)?;
     let before = place.digests();

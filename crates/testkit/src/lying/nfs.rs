@@ -89,14 +89,12 @@ pub struct Asked<'a> {
 
 impl Asked<'_> {
     /// Returns the head of an answer to a call that was accepted and executed.
-    #[must_use]
     pub fn accepted(&self) -> Message {
         Message::default().words(&[self.xid, 1, 0, 0, 0, 0])
     }
 }
 
 /// Returns a message as one record.
-#[must_use]
 pub fn record(message: &[u8]) -> Vec<u8> {
     let mark = u32::try_from(message.len()).unwrap() | LAST;
     [&mark.to_be_bytes()[..], message].concat()
@@ -161,7 +159,6 @@ impl LyingNfs {
     ///
     /// # Panics
     /// If a connection panicked.
-    #[must_use]
     pub fn file(&self, name: &str) -> Option<Vec<u8>> {
         self.shared.files.lock().unwrap().by_name.get(name).map(|file| file.data.clone())
     }

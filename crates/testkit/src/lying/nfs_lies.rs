@@ -24,7 +24,6 @@ pub struct Lie {
 
 impl Lie {
     /// Returns the acts for a call: the lie if it applies.
-    #[must_use]
     pub fn tell(&self, asked: &Asked<'_>, honest: Vec<u8>) -> Vec<Act> {
         let is_meant = self.of == Procedure::Other || self.of == asked.procedure;
         if is_meant { (self.tell)(asked, honest) } else { good(&honest) }

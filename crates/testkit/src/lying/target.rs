@@ -19,7 +19,6 @@ pub(crate) const BURST_BYTES: usize = 262_144;
 pub const NAME: &str = "iqn.2026-11.example:lying";
 
 /// Returns the serial number of the LUN of the target on that port: two LUNs with one name must not be written to.
-#[must_use]
 pub fn serial(port: u16) -> String {
     format!("LIAR-{port:05}")
 }
@@ -68,13 +67,11 @@ pub struct Asked<'a> {
 
 impl Asked<'_> {
     /// Returns a correct PDU as an act.
-    #[must_use]
     pub fn send(&self, pdu: &Pdu) -> Act {
         Act::Bytes(pdu.digested(self.digests))
     }
 
     /// Returns a correct PDU as an act.
-    #[must_use]
     pub fn all(&self, pdus: &[Pdu]) -> Vec<Act> {
         pdus.iter().map(|pdu| self.send(pdu)).collect()
     }
@@ -121,7 +118,6 @@ impl LyingTarget {
     ///
     /// # Panics
     /// If the portal is no address.
-    #[must_use]
     pub fn beside(&self) -> Self {
         let address: std::net::SocketAddr = self.portal.parse().unwrap();
         Self::serving(Shared {
@@ -147,7 +143,6 @@ impl LyingTarget {
     ///
     /// # Panics
     /// If a connection panicked.
-    #[must_use]
     pub fn disk(&self) -> Vec<u8> {
         self.shared.disk.lock().unwrap().clone()
     }

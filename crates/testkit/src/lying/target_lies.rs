@@ -23,7 +23,6 @@ pub struct Lie {
 
 impl Lie {
     /// Returns the acts for a request: the lie if it applies.
-    #[must_use]
     pub fn tell(&self, asked: &Asked<'_>, honest: Vec<Pdu>) -> Vec<Act> {
         // No command has the operation code 0xff: here it means every examining command.
         let is_meant = match (self.when, asked.when) {

@@ -124,7 +124,6 @@ pub struct StoredRuns<'s> {
 }
 
 /// Returns the text of OpenMetrics.
-#[must_use]
 pub fn served(served: &Served<'_>) -> String {
     let mut text = Exposition::default();
     last(&mut text, &served.last);
@@ -139,7 +138,6 @@ pub fn served(served: &Served<'_>) -> String {
 }
 
 /// Returns the name of every family that is exported, for those who draw them.
-#[must_use]
 pub fn served_names() -> Vec<&'static str> {
     fn names<T>(families: &[Of<T>]) -> impl Iterator<Item = &'static str> {
         families.iter().map(|family| family.about.name)
