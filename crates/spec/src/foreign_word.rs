@@ -1,113 +1,48 @@
 //! Words that other tools have for fields of a plan: people who come from fio, vdbench, DiskSpd or Iometer type them
 //! first.
 
-/// Field of a plan, how it is given, and what others call it.
-type Called = (&'static str, &'static str, &'static [&'static str]);
+/// Field of a plan, how it is given, and what others call it, with blanks between the words.
+type Called = (&'static str, &'static str, &'static str);
 
 const CALLED: [Called; 14] = [
     (
         "size",
         "size=4KiB",
-        &[
-            "bs",
-            "blocksize",
-            "block_size",
-            "blocksz",
-            "xfersize",
-            "io_size",
-            "block",
-            "blockdev_size",
-            "transfer_size",
-        ],
+        "bs blocksize block_size blocksz xfersize io_size block blockdev_size transfer_size",
     ),
     (
         "outstanding",
         "outstanding=32",
-        &[
-            "iodepth",
-            "qd",
-            "depth",
-            "queue_depth",
-            "queuedepth",
-            "queue",
-            "oio",
-            "ios",
-            "outstanding_ios",
-            "concurrency",
-            "iodepth_batch",
-            "iodepths",
-        ],
+        "iodepth qd depth queue_depth queuedepth queue oio ios outstanding_ios concurrency iodepth_batch iodepths",
     ),
     (
         "workers",
         "workers=4",
-        &[
-            "numjobs",
-            "jobs",
-            "threads",
-            "thread",
-            "nthreads",
-            "num_threads",
-            "threads_per_disk",
-            "clients",
-            "nproc",
-        ],
+        "numjobs jobs threads thread nthreads num_threads threads_per_disk clients nproc",
     ),
     (
         "run",
         "run=60s",
-        &[
-            "runtime",
-            "duration",
-            "elapsed",
-            "timeout",
-            "seconds",
-            "secs",
-            "time_based",
-            "run_time",
-            "time",
-            "test_time",
-            "length_of_time",
-        ],
+        "runtime duration elapsed timeout seconds secs time_based run_time time test_time length_of_time",
     ),
-    (
-        "warmup",
-        "warmup=10s",
-        &["ramp_time", "ramp", "rampup", "warmup_time", "warm_up", "ramp_up", "ramp_up_time", "rampup_time"],
-    ),
+    ("warmup", "warmup=10s", "ramp_time ramp rampup warmup_time warm_up ramp_up ramp_up_time rampup_time"),
     (
         "read",
         "read=70",
-        &[
-            "rwmixread",
-            "rdpct",
-            "reads",
-            "read_pct",
-            "rwmix",
-            "mix",
-            "mixread",
-            "mixed",
-            "readpct",
-            "read_percent",
-            "percent_read",
-        ],
+        "rwmixread rdpct reads read_pct rwmix mix mixread mixed readpct read_percent percent_read",
     ),
     (
         "read",
         "read=70 (100 minus the writes; read=0 only writes)",
-        &["rwmixwrite", "writes", "write", "write_pct", "wrpct", "mixwrite", "write_percent"],
+        "rwmixwrite writes write write_pct wrpct mixwrite write_percent",
     ),
-    ("read", "read=100 and random=100 for randread", &["rw", "readwrite", "pattern", "io_type", "operation"]),
-    (
-        "random",
-        "random=100",
-        &["seekpct", "rand", "random_pct", "percentage_random", "random_percent", "randompct"],
-    ),
-    ("random", "random=0", &["sequential", "seq"]),
-    ("rate", "rate=5000/s", &["rate_iops", "iorate", "iops", "qps", "rate_limit", "maxiops"]),
-    ("span", "span=1GiB", &["io_limit", "range", "region", "working_set"]),
-    ("error_limit", "error_limit=10", &["max_errors", "continue_on_error"]),
-    ("name", "name = \"My test\"", &["title", "label", "description"]),
+    ("read", "read=100 and random=100 for randread", "rw readwrite pattern io_type operation"),
+    ("random", "random=100", "seekpct rand random_pct percentage_random random_percent randompct"),
+    ("random", "random=0", "sequential seq"),
+    ("rate", "rate=5000/s", "rate_iops iorate iops qps rate_limit maxiops"),
+    ("span", "span=1GiB", "io_limit range region working_set"),
+    ("error_limit", "error_limit=10", "max_errors continue_on_error"),
+    ("name", "name = \"My test\"", "title label description"),
 ];
 
 /// Fields that say what one I/O is, and how `access` gives them. People look for them beside `outstanding`.
@@ -120,7 +55,7 @@ const OF_AN_IO: [(&str, &str); 3] = [
 /// Returns the field that another tool's word means, and how it is given, for example `size=4KiB`.
 pub fn field_called(word: &str) -> Option<(&'static str, &'static str)> {
     let word = word.trim_start_matches('-').to_ascii_lowercase().replace('-', "_");
-    let found = CALLED.iter().find(|(_, _, words)| words.contains(&word.as_str()))?;
+    let found = CALLED.iter().find(|(_, _, words)| words.split(' ').any(|known| known == word))?;
     Some((found.0, found.1))
 }
 
@@ -136,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_word_means_one_field_and_is_none_itself() {
-        let words: Vec<&str> = CALLED.iter().flat_map(|(_, _, words)| words.iter().copied()).collect();
+        let words: Vec<&str> = CALLED.iter().flat_map(|(_, _, words)| words.split(' ')).collect();
         for word in &words {
             assert_eq!(words.iter().filter(|other| *other == word).count(), 1, "{word} stands twice");
             assert!(!CALLED.iter().any(|(field, _, _)| field == word), "{word} is a field");

@@ -7,204 +7,121 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::args::Cli;
 
-/// What is typed elsewhere, and what is typed here.
-type Called = (&'static [&'static str], &'static str);
+/// Words that are typed elsewhere, with blanks between them, and what is typed here.
+type Called = (&'static str, &'static str);
 
 const OPTIONS: &[Called] = &[
-    (&["ioengine", "engine"], "use --io uring or --io psync"),
+    ("ioengine engine", "use --io uring or --io psync"),
     (
-        &[
-            "direct",
-            "odirect",
-            "o_direct",
-            "buffered",
-            "nodirect",
-            "no-direct",
-            "invalidate",
-            "oflag",
-            "iflag",
-            "openflags",
-        ],
+        "direct odirect o_direct buffered nodirect no-direct invalidate oflag iflag openflags",
         "leave it out: direct I/O is the default; --cached uses the page cache",
     ),
+    ("filename directory file target device lun dev", "name the target itself: assay run PLAN TARGET"),
+    ("filesize file-size filesz disk-size span length lba capacity", "use --size 4GiB"),
+    ("stonewall wait_for_previous new_group", "leave it out: tests run one after another"),
+    ("norandommap randommap", "leave it out: random positions are drawn anew each time"),
+    ("gtod_reduce clocksource unified_rw_reporting", "leave it out: latencies are always measured"),
     (
-        &["filename", "directory", "file", "target", "device", "lun", "dev"],
-        "name the target itself: assay run PLAN TARGET",
-    ),
-    (
-        &["filesize", "file-size", "filesz", "disk-size", "span", "length", "lba", "capacity"],
-        "use --size 4GiB",
-    ),
-    (&["stonewall", "wait_for_previous", "new_group"], "leave it out: tests run one after another"),
-    (&["norandommap", "randommap"], "leave it out: random positions are drawn anew each time"),
-    (&["gtod_reduce", "clocksource", "unified_rw_reporting"], "leave it out: latencies are always measured"),
-    (
-        &["workload", "profile", "access-spec", "access", "spec", "template", "test", "suite"],
+        "workload profile access-spec access spec template test suite",
         "name the suite itself: assay run vmware TARGET; assay suites lists them",
     ),
-    (&["read-only", "readonly", "ro"], "use --set read=100; what Assay did not create is only read anyway"),
-    (&["verbose", "v", "debug"], "use --explain for every finding in full"),
+    ("read-only readonly ro", "use --set read=100; what Assay did not create is only read anyway"),
+    ("verbose v debug", "use --explain for every finding in full"),
     (
-        &["quiet", "silent", "no-progress", "nolive"],
+        "quiet silent no-progress nolive",
         "redirect standard error: 2>/dev/null; results go to standard output",
     ),
     (
-        &["user", "username", "password", "chap-user", "chap-password", "secret"],
+        "user username password chap-user chap-password secret",
         "write the name into the address, iscsi://NAME@host/…, and the secret into ASSAY_CHAP_SECRET",
     ),
     (
-        &[
-            "interval",
-            "report-interval",
-            "log_avg_msec",
-            "livecsv",
-            "live-csv",
-            "write_lat_log",
-            "write_bw_log",
-            "write_iops_log",
-        ],
+        "interval report-interval log_avg_msec livecsv live-csv write_lat_log write_bw_log write_iops_log",
         "use assay show --series 1s after the run",
     ),
     (
-        &["fsync", "sync_file", "fdatasync", "o_sync", "dsync", "end_fsync", "fsync_on_close", "conv"],
+        "fsync sync_file fdatasync o_sync dsync end_fsync fsync_on_close conv",
         "use --sync, or the field flush of a plan",
     ),
-    (&["loops", "iterations", "count", "repetitions", "runs", "samples", "times"], "use --repeat 3"),
-    (&["name", "tag", "title", "job-name"], "use --label TEXT"),
-    (&["output-format", "format-json"], "use --json, or --format csv"),
+    ("loops iterations count repetitions runs samples times", "use --repeat 3"),
+    ("name tag title job-name", "use --label TEXT"),
+    ("output-format format-json", "use --json, or --format csv"),
+    ("json-file result-file resultfile out html csv", "use -o FILE: its ending names the format"),
+    ("randrepeat randseed rand-seed", "use --seed 7"),
+    ("refill_buffers buffer_compress_percentage dedupe_percentage", "use the field data of a plan"),
+    ("verify do_verify", "use --set verify=true"),
+    ("force yes y yes-i-know", "use --overwrite with the serial number that assay check TARGET shows"),
     (
-        &["json-file", "result-file", "resultfile", "out", "html", "csv"],
-        "use -o FILE: its ending names the format",
-    ),
-    (&["randrepeat", "randseed", "rand-seed"], "use --seed 7"),
-    (&["refill_buffers", "buffer_compress_percentage", "dedupe_percentage"], "use the field data of a plan"),
-    (&["verify", "do_verify"], "use --set verify=true"),
-    (
-        &["force", "yes", "y", "yes-i-know"],
-        "use --overwrite with the serial number that assay check TARGET shows",
-    ),
-    (
-        &["dry-run", "parse-only", "showcmd"],
+        "dry-run parse-only showcmd",
         "use assay check TARGET, or assay convert FILE for a plan of another tool",
     ),
     (
-        &["thinktime", "think", "delay"],
+        "thinktime think delay",
         "use the field delay of an access: access = { size = \"4KiB\", delay = \"100us\" }",
     ),
     (
-        &["zipf", "pareto", "hotspot", "distribution", "random_distribution"],
+        "zipf pareto hotspot distribution random_distribution",
         "use the field distribution of a plan: distribution = { zipf = 0.99 }",
     ),
-    (&["hosts-file", "hostsfile", "hostfile", "client"], "use --hosts a,b with assay agent on each of them"),
+    ("hosts-file hostsfile hostfile client", "use --hosts a,b with assay agent on each of them"),
+    ("randalign blockalign ba", "use the field align of an access; without it, it is the size of an I/O"),
+    ("nrfiles nfiles files dirs", "name several targets: assay run PLAN FILE FILE"),
     (
-        &["randalign", "blockalign", "ba"],
-        "use the field align of an access; without it, it is the size of an I/O",
-    ),
-    (&["nrfiles", "nfiles", "files", "dirs"], "name several targets: assay run PLAN FILE FILE"),
-    (
-        &["bwlimit", "rate_bw", "bandwidth", "throttle", "max-rate"],
+        "bwlimit rate_bw bandwidth throttle max-rate",
         "use --rate 500/s, in I/Os: the bandwidth divided by the size of one",
     ),
-    (&["bsrange", "bssplit"], "use the field access of a plan: sizes with their weights"),
-    (&["unlink", "cleanup", "delete", "rm"], "use --remove"),
+    ("bsrange bssplit", "use the field access of a plan: sizes with their weights"),
+    ("unlink cleanup delete rm", "use --remove"),
     (
-        &[
-            "percentile_list",
-            "lat_percentiles",
-            "clat_percentiles",
-            "percentile",
-            "percentiles",
-            "latency",
-            "lathist",
-            "latpercent",
-            "histogram",
-        ],
+        "percentile_list lat_percentiles clat_percentiles percentile percentiles latency lathist latpercent histogram",
         "leave it out: assay show --json has them all",
     ),
-    (&["group_reporting", "eta", "status-interval", "minimal"], "leave it out: Assay does so by itself"),
-    (&["cpus_allowed", "affinity"], "use --cpus 0-3"),
+    ("group_reporting eta status-interval minimal", "leave it out: Assay does so by itself"),
+    ("cpus_allowed affinity", "use --cpus 0-3"),
 ];
 
 const VERBS: &[Called] = &[
-    (&["list", "ls", "history", "results", "log"], "use assay runs"),
+    ("list ls history results log", "use assay runs"),
     (
-        &[
-            "bench",
-            "benchmark",
-            "test",
-            "start",
-            "measure",
-            "go",
-            "perf",
-            "randread",
-            "randwrite",
-            "randrw",
-            "read",
-            "write",
-            "seqread",
-            "seqwrite",
-            "iops",
-            "throughput",
-            "bandwidth",
-            "speed",
-        ],
+        "bench benchmark test start measure go perf randread randwrite randrw read write seqread seqwrite iops throughput bandwidth speed",
         "use assay run vmware ./t.dat --quick",
     ),
     (
-        &[
-            "cdm",
-            "diskmark",
-            "crystal",
-            "crystalmark",
-            "seq1m-q8t1",
-            "seq1m",
-            "rnd4k-q32t1",
-            "rnd4k-q1t1",
-            "rnd4k",
-        ],
+        "cdm diskmark crystal crystalmark seq1m-q8t1 seq1m rnd4k-q32t1 rnd4k-q1t1 rnd4k",
         "use assay run crystaldiskmark ./t.dat",
     ),
-    (&["hcibench", "easy-run", "easyrun"], "use assay run hcibench-easy-run TARGET"),
-    (&["resume", "continue"], "use assay run --resume RUN"),
-    (&["delete", "remove", "del", "clean", "cleanup", "purge"], "use assay rm RUN"),
+    ("hcibench easy-run easyrun", "use assay run hcibench-easy-run TARGET"),
+    ("resume continue", "use assay run --resume RUN"),
+    ("delete remove del clean cleanup purge", "use assay rm RUN"),
     (
-        &[
-            "info", "inspect", "status", "describe", "identify", "scan", "discover", "smart", "doctor",
-            "health", "ping",
-        ],
+        "info inspect status describe identify scan discover smart doctor health ping",
         "use assay check TARGET",
     ),
+    ("prometheus metrics openmetrics", "use assay export --format openmetrics, or /metrics of assay serve"),
+    ("html graph plot chart charts pdf", "use assay report -o FILE.html"),
+    ("diff cmp versus vs", "use assay compare RUN RUN"),
+    ("analyse analyze why explain bottleneck troubleshoot", "use assay diagnose TARGET"),
+    ("ui web server dashboard gui", "use assay serve"),
+    ("latency ioping load", "use assay curve TARGET"),
+    ("rename tag note name", "use assay label RUN TEXT"),
+    ("stop abort cancel kill quit", "Ctrl-C stops a run, and what was measured is kept"),
+    ("watch monitor top follow tail", "use assay serve, whose page follows runs"),
     (
-        &["prometheus", "metrics", "openmetrics"],
-        "use assay export --format openmetrics, or /metrics of assay serve",
-    ),
-    (&["html", "graph", "plot", "chart", "charts", "pdf"], "use assay report -o FILE.html"),
-    (&["diff", "cmp", "versus", "vs"], "use assay compare RUN RUN"),
-    (&["analyse", "analyze", "why", "explain", "bottleneck", "troubleshoot"], "use assay diagnose TARGET"),
-    (&["ui", "web", "server", "dashboard", "gui"], "use assay serve"),
-    (&["latency", "ioping", "load"], "use assay curve TARGET"),
-    (&["rename", "tag", "note", "name"], "use assay label RUN TEXT"),
-    (&["stop", "abort", "cancel", "kill", "quit"], "Ctrl-C stops a run, and what was measured is kept"),
-    (&["watch", "monitor", "top", "follow", "tail"], "use assay serve, whose page follows runs"),
-    (
-        &["mount", "umount", "login", "logout", "connect"],
+        "mount umount login logout connect",
         "Assay needs no mount and no login: assay iscsi://HOST or assay nfs://HOST lists what a server offers",
     ),
-    (&["verify", "scrub"], "use assay run PLAN TARGET --set verify=true"),
-    (&["rerun", "repeat", "again", "redo"], "use assay run PLAN TARGET --repeat 3"),
-    (&["csv", "json", "markdown", "table"], "use assay show RUN --format csv, or --json"),
-    (&["summary", "result", "cat", "open", "print"], "use assay show RUN"),
-    (
-        &["upgrade", "update", "install", "uninstall"],
-        "the package manager does that; assay version says what this is",
-    ),
-    (&["recommend", "sizing", "buy"], "use assay size \"2000 IOPS, 70% read, 8 KiB, 5 TB\""),
-    (&["create", "fill", "prepare", "mkfile"], "assay run creates and fills its file itself"),
-    (&["save", "dump"], "use assay export"),
-    (&["plans", "tests", "profiles", "workloads", "jobs"], "use assay suites"),
-    (&["estimate", "forecast", "simulate", "model"], "use assay predict ARRAY"),
-    (&["config", "settings", "init", "setup"], "there is no configuration; assay ./t.dat says what to type"),
-    (&["disks", "devices", "lsblk"], "type assay alone, which lists the disks of this host"),
+    ("verify scrub", "use assay run PLAN TARGET --set verify=true"),
+    ("rerun repeat again redo", "use assay run PLAN TARGET --repeat 3"),
+    ("csv json markdown table", "use assay show RUN --format csv, or --json"),
+    ("summary result cat open print", "use assay show RUN"),
+    ("upgrade update install uninstall", "the package manager does that; assay version says what this is"),
+    ("recommend sizing buy", "use assay size \"2000 IOPS, 70% read, 8 KiB, 5 TB\""),
+    ("create fill prepare mkfile", "assay run creates and fills its file itself"),
+    ("save dump", "use assay export"),
+    ("plans tests profiles workloads jobs", "use assay suites"),
+    ("estimate forecast simulate model", "use assay predict ARRAY"),
+    ("config settings init setup", "there is no configuration; assay ./t.dat says what to type"),
+    ("disks devices lsblk", "type assay alone, which lists the disks of this host"),
 ];
 
 /// Fields of a plan that are typed as options.
@@ -305,15 +222,19 @@ fn option(typed: &str, all: &[String]) -> Option<String> {
         return Some(format!("there is no option {typed}; {name} is a field of the plan: --set {given}"));
     }
     let name = name.as_str();
-    let (_, here) = OPTIONS
-        .iter()
-        .find(|(words, _)| words.contains(&name) || words.contains(&name.replace('_', "-").as_str()))?;
+    let (_, here) =
+        OPTIONS.iter().find(|(words, _)| has(words, name) || has(words, &name.replace('_', "-")))?;
     match all.first().filter(|_| here.starts_with("use --overwrite")) {
         Some(verb) if !overwrites(verb) => {
             Some(format!("there is no option {typed}; leave it out: assay {verb} asks nothing"))
         }
         _ => Some(format!("there is no option {typed}; {here}")),
     }
+}
+
+/// Whether a word is one of these.
+fn has(words: &str, word: &str) -> bool {
+    words.split(' ').any(|known| known == word)
 }
 
 /// Whether a verb writes to targets; what is no verb does, as far as is known.
@@ -445,7 +366,7 @@ fn verb(typed: &str) -> Option<String> {
              assay run vmware ./t.dat --quick"
         ));
     }
-    let (_, here) = VERBS.iter().find(|(words, _)| words.contains(&name.as_str()))?;
+    let (_, here) = VERBS.iter().find(|(words, _)| has(words, &name))?;
     Some(format!("there is no verb {typed}; {here}"))
 }
 
@@ -604,8 +525,7 @@ mod tests {
         for known in command.get_subcommands() {
             assert_eq!(verb(known.get_name()), None);
         }
-        let all: Vec<&str> =
-            OPTIONS.iter().chain(VERBS).flat_map(|(words, _)| words.iter().copied()).collect();
+        let all: Vec<&str> = OPTIONS.iter().chain(VERBS).flat_map(|(words, _)| words.split(' ')).collect();
         assert!(all.iter().all(|word| word.chars().all(|c| !c.is_uppercase())));
     }
 }
