@@ -9,22 +9,8 @@ use assay_spec::units::Bytes;
 
 /// Model strings of what stands in front of drives: RAID controllers and hypervisors, in upper case.
 const HIDING: [&str; 16] = [
-    "PERC",
-    "LOGICAL VOLUME",
-    "MEGARAID",
-    "MR9",
-    "SERVERAID",
-    "SMART ARRAY",
-    "RAID",
-    "AVAGO",
-    "3WARE",
-    "ARECA",
-    "QEMU",
-    "VMWARE",
-    "VIRTUAL",
-    "VBOX",
-    "MSFT",
-    "GOOGLE",
+    "PERC", "LOGICAL VOLUME", "MEGARAID", "MR9", "SERVERAID", "SMART ARRAY", "RAID", "AVAGO", "3WARE",
+    "ARECA", "QEMU", "VMWARE", "VIRTUAL", "VBOX", "MSFT", "GOOGLE",
 ];
 /// Model strings of volumes of clouds, and the word of `cloud` in an array file.
 const CLOUDS: [(&str, &str); 3] = [

@@ -56,10 +56,7 @@ pub fn predict_step(
         [] => None,
         [one] => Some(StepPrediction::Single(Box::new(predict(array, one, engines, tables)))),
         several => Some(StepPrediction::Concurrent(Box::new(predict_concurrent(
-            array,
-            several,
-            CONCURRENT_IOS,
-            tables,
+            array, several, CONCURRENT_IOS, tables,
         )))),
     }
 }

@@ -53,19 +53,8 @@ impl Tables {
     fn get(&mut self, disk: &Disk, stroke: f64) -> Arc<ServiceTable> {
         let (c, a, b) = disk.seek;
         let key = [
-            disk.revolution_ns,
-            disk.overhead_ns,
-            c,
-            a,
-            b,
-            disk.outer_bytes_s,
-            disk.inner_bytes_s,
-            disk.ncq_gain,
-            disk.queue_gain,
-            disk.ncq,
-            disk.by_position,
-            disk.cached_writes,
-            disk.track,
+            disk.revolution_ns, disk.overhead_ns, c, a, b, disk.outer_bytes_s, disk.inner_bytes_s,
+            disk.ncq_gain, disk.queue_gain, disk.ncq, disk.by_position, disk.cached_writes, disk.track,
             stroke,
         ]
         .map(f64::to_bits);

@@ -2,19 +2,8 @@
 
 /// Those of `iscsi://…`.
 pub(crate) const ISCSI_KEYS: [&str; 14] = [
-    "portal",
-    "portals",
-    "sessions",
-    "policy",
-    "rr_ios",
-    "rr_bytes",
-    "header_digest",
-    "data_digest",
-    "initial_r2t",
-    "immediate_data",
-    "initiator",
-    "chap_file",
-    "timeout",
+    "portal", "portals", "sessions", "policy", "rr_ios", "rr_bytes", "header_digest", "data_digest",
+    "initial_r2t", "immediate_data", "initiator", "chap_file", "timeout",
     // What `timeout` was called before it held for every I/O; stored addresses have it.
     "no_path",
 ];

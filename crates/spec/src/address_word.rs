@@ -341,29 +341,9 @@ mod tests {
     #[test]
     fn a_path_that_says_so_is_a_path() {
         for path in [
-            "./10.0.0.5",
-            "./iqn.x",
-            "./NULL:",
-            "./C:\\x",
-            "../nas:/x",
-            "/mnt/nas:/x",
-            "/a:b",
-            ".",
-            "..",
-            "data/10.0.0.5",
-            "data/a:b",
-            "2026/t.dat",
-            "10.dat",
-            "t.dat",
-            "T",
-            "nas",
-            "nas/vol1",
-            "sda.img",
-            "sdcard",
-            "mdx",
-            "eui.txt",
-            "local",
-            "~/x",
+            "./10.0.0.5", "./iqn.x", "./NULL:", "./C:\\x", "../nas:/x", "/mnt/nas:/x", "/a:b", ".", "..",
+            "data/10.0.0.5", "data/a:b", "2026/t.dat", "10.dat", "t.dat", "T", "nas", "nas/vol1", "sda.img",
+            "sdcard", "mdx", "eui.txt", "local", "~/x",
         ] {
             assert!(matches!(path.parse(), Ok(Address::Path(_))), "{path}: {:?}", path.parse::<Address>());
         }

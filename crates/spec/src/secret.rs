@@ -13,18 +13,7 @@ const SCHEMES: [&str; 12] =
 const HARMLESS_KEYS: [&str; 1] = ["chap_file"];
 /// Parts of the names of keys that hold secrets.
 const SECRET_KEYS: [&str; 12] = [
-    "secret",
-    "pass",
-    "pwd",
-    "pw",
-    "psk",
-    "key",
-    "auth",
-    "signature",
-    "token",
-    "chap",
-    "mutual",
-    "credential",
+    "secret", "pass", "pwd", "pw", "psk", "key", "auth", "signature", "token", "chap", "mutual", "credential",
 ];
 /// Times that a percent sign itself may be percent-encoded in a word.
 const DECODED_TIMES: usize = 4;

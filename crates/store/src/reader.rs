@@ -17,19 +17,8 @@ const ID_ATTEMPTS: u32 = 64;
 
 /// Columns of a run's row, as they are saved.
 const RAW: [&str; 13] = [
-    "id",
-    "run",
-    "name",
-    "label",
-    "note",
-    "started_unix_ms",
-    "targets",
-    "outcome",
-    "lost",
-    "host",
-    "process",
-    "words",
-    "row_crc32c",
+    "id", "run", "name", "label", "note", "started_unix_ms", "targets", "outcome", "lost", "host", "process",
+    "words", "row_crc32c",
 ];
 /// Events that are read at once: those of a day together take gigabytes of memory.
 pub(crate) const PART: usize = 256;

@@ -122,15 +122,7 @@ impl Postgres {
         let data = self.data();
         let mut made = self.program("initdb");
         made.arg("-D").arg(&data).args([
-            "-U",
-            OWNER,
-            "-E",
-            "UTF8",
-            "--locale=C.UTF-8",
-            "--no-sync",
-            "--wal-segsize=1",
-            "-A",
-            "trust",
+            "-U", OWNER, "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--wal-segsize=1", "-A", "trust",
         ]);
         done(&made.output().map_err(text)?)?;
         let own = format!(

@@ -2,18 +2,8 @@
 
 /// Verbs that `assay -h` explains; it names the others.
 const FIRST: [&str; 12] = [
-    "run",
-    "curve",
-    "probe-cache",
-    "diagnose",
-    "check",
-    "compare",
-    "predict",
-    "size",
-    "runs",
-    "show",
-    "suites",
-    "lab",
+    "run", "curve", "probe-cache", "diagnose", "check", "compare", "predict", "size", "runs", "show",
+    "suites", "lab",
 ];
 /// Columns of the headings of groups on that screen.
 const GROUP_COLUMNS: usize = 8;

@@ -218,24 +218,8 @@ mod tests {
         let words =
             asked(&["2000 IOPS, 70% read, 8 KiB, p99 20 ms, 10 TB, RAID10, 10k rpm, 4 TB disks, 10 GbE"]);
         let options = asked(&[
-            "--iops",
-            "2000",
-            "--read",
-            "70",
-            "--block",
-            "8KiB",
-            "--p99",
-            "20ms",
-            "--data",
-            "10TB",
-            "--raid",
-            "10",
-            "--device",
-            "10k",
-            "--disk-size",
-            "4TB",
-            "--link",
-            "10GbE",
+            "--iops", "2000", "--read", "70", "--block", "8KiB", "--p99", "20ms", "--data", "10TB", "--raid",
+            "10", "--device", "10k", "--disk-size", "4TB", "--link", "10GbE",
         ]);
         assert_eq!(words, options);
     }

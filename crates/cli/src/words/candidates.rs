@@ -18,17 +18,7 @@ const RUNS_MAX: usize = 100;
 
 /// What `--set` changes most; the plan reference has the others.
 const SET_KEYS: [&str; 12] = [
-    "burst",
-    "data",
-    "ops",
-    "outstanding",
-    "pace",
-    "random",
-    "rate",
-    "read",
-    "run",
-    "size",
-    "warmup",
+    "burst", "data", "ops", "outstanding", "pace", "random", "rate", "read", "run", "size", "warmup",
     "workers",
 ];
 

@@ -293,17 +293,9 @@ fn a_test_file_cannot_be_asked_to_be_larger_than_its_file_system() {
     let folder = device.mount_ext4();
     let file = format!("{folder}/t.dat");
     let run_with = |size: &str| {
-        device.story.assay(&[
-            "run",
-            "vmware",
-            &file,
-            "--size",
-            size,
-            "--set",
-            "run=100ms",
-            "--only",
-            "100%Read",
-        ])
+        device
+            .story
+            .assay(&["run", "vmware", &file, "--size", size, "--set", "run=100ms", "--only", "100%Read"])
     };
     let reported = run_with("31MiB").refused(&["does not fit", &folder]);
     assert!(!std::path::Path::new(&file).exists());

@@ -183,15 +183,7 @@ fn a_posted_table_has_its_caveats() {
     let story = Story::new();
     let run = |more: &[&str]| {
         let args = [
-            "run",
-            "vmware",
-            "null:",
-            "--quick",
-            "--set",
-            "run=100ms",
-            "--set",
-            "warmup=0s",
-            "--only",
+            "run", "vmware", "null:", "--quick", "--set", "run=100ms", "--set", "warmup=0s", "--only",
             "Random",
         ];
         story.assay(&[&args[..], more].concat()).ends(DONE);

@@ -119,15 +119,7 @@ fn a_rate_and_a_sweep_need_no_plan_file() {
     let document = story.assay(&args).ends(DONE).json();
     assert_eq!(document["tests"][0]["load"], "open");
     let args = [
-        "run",
-        "vmware",
-        "null:",
-        "--only",
-        "Random",
-        "--set",
-        "size=4KiB,64KiB",
-        "--set",
-        "ops=1000",
+        "run", "vmware", "null:", "--only", "Random", "--set", "size=4KiB,64KiB", "--set", "ops=1000",
         "--json",
     ];
     let document = story.assay(&args).ends(DONE).json();

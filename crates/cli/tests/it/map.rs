@@ -51,9 +51,7 @@ fn a_map_creates_nothing_and_says_what_it_needs() {
     assert_eq!(findings[0]["kind"], "stores-nothing");
     assert!(findings[1..].iter().all(|finding| finding["kind"] == "disturbed"), "{findings:?}");
     story.write("t.dat", vec![1; 8 * MIB]);
-    story.assay(&["map", "t.dat", "--budget", "100ms", "--baseline", "null.json"]).refused(&[
-        "1 TiB",
-        "8 MiB",
-        "not the same",
-    ]);
+    story
+        .assay(&["map", "t.dat", "--budget", "100ms", "--baseline", "null.json"])
+        .refused(&["1 TiB", "8 MiB", "not the same"]);
 }

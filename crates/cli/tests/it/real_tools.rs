@@ -22,13 +22,8 @@ fn figures(document: &Value) -> Vec<Value> {
         let part = &document["jobs"][0][side];
         let times = &part["clat_ns"];
         [
-            &part["total_ios"],
-            &part["io_bytes"],
-            &times["N"],
-            &times["min"],
-            &times["max"],
-            &times["percentile"],
-            &times["bins"],
+            &part["total_ios"], &part["io_bytes"], &times["N"], &times["min"], &times["max"],
+            &times["percentile"], &times["bins"],
         ]
     });
     let sync = &document["jobs"][0]["sync"];

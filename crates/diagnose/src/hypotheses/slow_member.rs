@@ -19,15 +19,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         planted stripes of 4 and 8 members.",
     applies: |s| s.has_medium() && s.is_random() && s.outstanding >= 4.0,
     forms: &[
-        expects::<3, 3>,
-        expects::<4, 2>,
-        expects::<4, 3>,
-        expects::<4, 5>,
-        expects::<8, 2>,
-        expects::<8, 3>,
-        expects::<8, 5>,
-        expects::<12, 4>,
-        expects_found,
+        expects::<3, 3>, expects::<4, 2>, expects::<4, 3>, expects::<4, 5>, expects::<8, 2>, expects::<8, 3>,
+        expects::<8, 5>, expects::<12, 4>, expects_found,
     ],
     helps: "Find the member: compare the latencies of the disks (iostat -x, SMART, the array's own statistics), and \
         replace it.",

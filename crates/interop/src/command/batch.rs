@@ -16,16 +16,7 @@ use crate::{ImportError, Note, complain};
 const LINE_BYTES_MAX: usize = 64 << 10;
 /// Commands that change nothing for those of the tools.
 const SILENT: [&str; 11] = [
-    "echo",
-    "pause",
-    "timeout",
-    "sleep",
-    "start-sleep",
-    "write-host",
-    "cls",
-    "cd",
-    "title",
-    "setlocal",
+    "echo", "pause", "timeout", "sleep", "start-sleep", "write-host", "cls", "cd", "title", "setlocal",
     "endlocal",
 ];
 

@@ -31,15 +31,7 @@ pub(crate) use plan::{TYPED, import_commands};
 /// Whether a text looks like a fio job file: sections with options that only fio has.
 pub fn is_job_file(text: &str) -> bool {
     const OPTIONS: [&str; 10] = [
-        "rw",
-        "readwrite",
-        "ioengine",
-        "bs",
-        "blocksize",
-        "iodepth",
-        "numjobs",
-        "bssplit",
-        "time_based",
+        "rw", "readwrite", "ioengine", "bs", "blocksize", "iodepth", "numjobs", "bssplit", "time_based",
         "filename",
     ];
     let head = text.get(..text.floor_char_boundary(64 << 10)).unwrap_or(text);

@@ -48,19 +48,8 @@ const PRINTING_FLAGS: [&str; 5] =
     ["minimal", "append-terse", "bandwidth-log", "warnings-fatal", "parse-only"];
 /// Options of the program with a value, which say how fio prints, or where it gets its memory.
 const PRINTING: [&str; 13] = [
-    "output",
-    "o",
-    "output-format",
-    "latency-log",
-    "terse-version",
-    "eta",
-    "eta-interval",
-    "eta-newline",
-    "status-interval",
-    "debug",
-    "alloc-size",
-    "max-jobs",
-    "idle-prof",
+    "output", "o", "output-format", "latency-log", "terse-version", "eta", "eta-interval", "eta-newline",
+    "status-interval", "debug", "alloc-size", "max-jobs", "idle-prof",
 ];
 /// Options of the program that ask for something else than a run.
 const NO_RUN: [&str; 22] = [

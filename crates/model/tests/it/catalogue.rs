@@ -51,13 +51,8 @@ fn every_disk_is_mechanically_possible() {
         let Device::Hdd(hdd) = &model.device else { continue };
         let name = &model.name;
         let all = [
-            &hdd.rpm,
-            &hdd.seek_track_ms,
-            &hdd.seek_avg_ms,
-            &hdd.seek_full_ms,
-            &hdd.outer_mb_s,
-            &hdd.inner_mb_s,
-            &hdd.capacity,
+            &hdd.rpm, &hdd.seek_track_ms, &hdd.seek_avg_ms, &hdd.seek_full_ms, &hdd.outer_mb_s,
+            &hdd.inner_mb_s, &hdd.capacity,
         ];
         assert!(all.iter().all(|q| is_range(q)), "{name}: {hdd:?}");
         assert!(hdd.seek_track_ms.hi < hdd.seek_avg_ms.lo, "{name}: {hdd:?}");
@@ -87,14 +82,8 @@ fn every_ssd_is_possible_behind_its_link() {
         let Device::Ssd(ssd) = &model.device else { continue };
         let name = &model.name;
         let all = [
-            &ssd.qd1_read_iops,
-            &ssd.qd1_write_iops,
-            &ssd.read_iops_max,
-            &ssd.write_iops_max,
-            &ssd.read_mb_s,
-            &ssd.write_mb_s,
-            &ssd.dies,
-            &ssd.capacity,
+            &ssd.qd1_read_iops, &ssd.qd1_write_iops, &ssd.read_iops_max, &ssd.write_iops_max, &ssd.read_mb_s,
+            &ssd.write_mb_s, &ssd.dies, &ssd.capacity,
         ];
         assert!(all.iter().all(|q| is_range(q)), "{name}: {ssd:?}");
         assert!(ssd.qd1_read_iops.hi <= ssd.read_iops_max.hi, "{name}: {ssd:?}");

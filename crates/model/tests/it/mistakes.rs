@@ -264,15 +264,7 @@ fn links_and_path_policies_are_understood_as_people_write_them() {
         parse("a.toml", &GOOD.replacen(from, to, 1)).unwrap_or_else(|e| panic!("{to}: {e}"))
     };
     for written in [
-        "10 GBE",
-        "10Gbps",
-        "10 Gb/s",
-        "10Gbit",
-        "10 Gb Ethernet",
-        "10GigE",
-        "10G",
-        "10 gigabit",
-        "10 Gbit/s",
+        "10 GBE", "10Gbps", "10 Gb/s", "10Gbit", "10 Gb Ethernet", "10GigE", "10G", "10 gigabit", "10 Gbit/s",
     ] {
         assert_eq!(read("\"1GbE\"", &format!("{written:?}")).link.rate.name(), "10GbE", "{written}");
     }

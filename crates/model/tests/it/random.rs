@@ -123,16 +123,8 @@ pub fn degraded(choices: &mut Choices, array: &mut Array) -> &'static str {
 /// An array of any kind that ships, at any level, with any caches and links.
 pub fn any_array(choices: &mut Choices) -> (Array, String) {
     let base = choices.of(&[
-        "hdd-5400",
-        "hdd-7200",
-        "hdd-10k",
-        "hdd-15k",
-        "ssd-sata",
-        "nvme",
-        "raid6-12bay",
-        "allflash-10gbe",
-        "allflash-25gbe",
-        "nas-4bay",
+        "hdd-5400", "hdd-7200", "hdd-10k", "hdd-15k", "ssd-sata", "nvme", "raid6-12bay", "allflash-10gbe",
+        "allflash-25gbe", "nas-4bay",
     ]);
     let level = choices.of(&[
         "raid=single disks=1",

@@ -6,34 +6,10 @@ use super::{IMAGE_BYTES, Recipe};
 
 /// Programs of the recipes.
 pub(super) const PROGRAMS: [&str; 28] = [
-    "mkfs.ext4",
-    "mkfs.xfs",
-    "mkfs.btrfs",
-    "mkfs.fat",
-    "mkfs.exfat",
-    "mkfs.ntfs",
-    "mkfs.f2fs",
-    "mkudffs",
-    "mkfs.nilfs2",
-    "mkfs.jfs",
-    "mkreiserfs",
-    "mksquashfs",
-    "mkfs.erofs",
-    "mkfs.ocfs2",
-    "mkfs.gfs2",
-    "cryptsetup",
-    "veritysetup",
-    "make-bcache",
-    "genisoimage",
-    "mkfs.minix",
-    "mkfs.bfs",
-    "mkfs.cramfs",
-    "mkswap",
-    "sfdisk",
-    "parted",
-    "qemu-img",
-    "tar",
-    "dd",
+    "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "mkfs.fat", "mkfs.exfat", "mkfs.ntfs", "mkfs.f2fs", "mkudffs",
+    "mkfs.nilfs2", "mkfs.jfs", "mkreiserfs", "mksquashfs", "mkfs.erofs", "mkfs.ocfs2", "mkfs.gfs2",
+    "cryptsetup", "veritysetup", "make-bcache", "genisoimage", "mkfs.minix", "mkfs.bfs", "mkfs.cramfs",
+    "mkswap", "sfdisk", "parted", "qemu-img", "tar", "dd",
 ];
 
 /// Name, recipe, and the number of bytes cleared at the start in a second image; 0 for no second image.

@@ -27,21 +27,8 @@ fn words_and_options_give_one_answer_in_every_form() {
     let bench = Bench::new();
     let words = ["size", "20000 IOPS, 8 KiB, mean 2 ms, 1 TB, SSD, RAID5", "--closed-form", "--json"];
     let options = [
-        "size",
-        "--iops",
-        "20000",
-        "--block",
-        "8KiB",
-        "--mean",
-        "2ms",
-        "--data",
-        "1TB",
-        "--device",
-        "ssd",
-        "--raid",
-        "5",
-        "--closed-form",
-        "--json",
+        "size", "--iops", "20000", "--block", "8KiB", "--mean", "2ms", "--data", "1TB", "--device", "ssd",
+        "--raid", "5", "--closed-form", "--json",
     ];
     let (words, options) = (bench.json(&words), bench.json(&options));
     assert_eq!(words, options);
