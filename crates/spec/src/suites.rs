@@ -9,42 +9,46 @@ pub struct Suite {
     pub text: &'static str,
 }
 
+/// Suites by their names, which are those of their files.
+macro_rules! suites {
+    ($($name:literal),* $(,)?) => {
+        [$(Suite { name: $name, text: include_str!(concat!("../../../suites/", $name, ".toml")) }),*]
+    };
+}
+
 /// Every suite, the best known first.
-pub const SUITES: [Suite; 31] = [
-    Suite { name: "vmware", text: include_str!("../../../suites/vmware.toml") },
-    Suite { name: "vmware-modern", text: include_str!("../../../suites/vmware-modern.toml") },
-    Suite { name: "super-atto", text: include_str!("../../../suites/super-atto.toml") },
-    Suite { name: "anandtech", text: include_str!("../../../suites/anandtech.toml") },
-    Suite { name: "crystaldiskmark", text: include_str!("../../../suites/crystaldiskmark.toml") },
-    Suite { name: "crystaldiskmark-nvme", text: include_str!("../../../suites/crystaldiskmark-nvme.toml") },
-    Suite { name: "crystaldiskmark-peak", text: include_str!("../../../suites/crystaldiskmark-peak.toml") },
-    Suite {
-        name: "crystaldiskmark-real-world",
-        text: include_str!("../../../suites/crystaldiskmark-real-world.toml"),
-    },
-    Suite { name: "crystaldiskmark-mix", text: include_str!("../../../suites/crystaldiskmark-mix.toml") },
-    Suite { name: "crystaldiskmark-3", text: include_str!("../../../suites/crystaldiskmark-3.toml") },
-    Suite { name: "kdiskmark", text: include_str!("../../../suites/kdiskmark.toml") },
-    Suite { name: "yabs", text: include_str!("../../../suites/yabs.toml") },
-    Suite { name: "atto", text: include_str!("../../../suites/atto.toml") },
-    Suite { name: "as-ssd", text: include_str!("../../../suites/as-ssd.toml") },
-    Suite { name: "hcibench-easy-run", text: include_str!("../../../suites/hcibench-easy-run.toml") },
-    Suite { name: "vdi-like", text: include_str!("../../../suites/vdi-like.toml") },
-    Suite { name: "jetstress-like", text: include_str!("../../../suites/jetstress-like.toml") },
-    Suite { name: "iometer-classics", text: include_str!("../../../suites/iometer-classics.toml") },
-    Suite { name: "iometer-builtins", text: include_str!("../../../suites/iometer-builtins.toml") },
-    Suite { name: "oltp-66-33", text: include_str!("../../../suites/oltp-66-33.toml") },
-    Suite { name: "latency-qd1", text: include_str!("../../../suites/latency-qd1.toml") },
-    Suite { name: "qd-sweep", text: include_str!("../../../suites/qd-sweep.toml") },
-    Suite { name: "mix-matrix", text: include_str!("../../../suites/mix-matrix.toml") },
-    Suite { name: "sqlio-smallio", text: include_str!("../../../suites/sqlio-smallio.toml") },
-    Suite { name: "sqlio-largeio", text: include_str!("../../../suites/sqlio-largeio.toml") },
-    Suite { name: "sqlio-8x2g", text: include_str!("../../../suites/sqlio-8x2g.toml") },
-    Suite { name: "dd-stream", text: include_str!("../../../suites/dd-stream.toml") },
-    Suite { name: "snia-pts-iops", text: include_str!("../../../suites/snia-pts-iops.toml") },
-    Suite { name: "scale-out", text: include_str!("../../../suites/scale-out.toml") },
-    Suite { name: "many-initiators", text: include_str!("../../../suites/many-initiators.toml") },
-    Suite { name: "spc1-like", text: include_str!("../../../suites/spc1-like.toml") },
+pub const SUITES: [Suite; 31] = suites![
+    "vmware",
+    "vmware-modern",
+    "super-atto",
+    "anandtech",
+    "crystaldiskmark",
+    "crystaldiskmark-nvme",
+    "crystaldiskmark-peak",
+    "crystaldiskmark-real-world",
+    "crystaldiskmark-mix",
+    "crystaldiskmark-3",
+    "kdiskmark",
+    "yabs",
+    "atto",
+    "as-ssd",
+    "hcibench-easy-run",
+    "vdi-like",
+    "jetstress-like",
+    "iometer-classics",
+    "iometer-builtins",
+    "oltp-66-33",
+    "latency-qd1",
+    "qd-sweep",
+    "mix-matrix",
+    "sqlio-smallio",
+    "sqlio-largeio",
+    "sqlio-8x2g",
+    "dd-stream",
+    "snia-pts-iops",
+    "scale-out",
+    "many-initiators",
+    "spc1-like",
 ];
 
 /// The suite whose plan has that name: what a run of it is called.
