@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 /// A cause that a diagnosis can name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Cause {
     /// The CPU time of the tester's workers.
     TesterCpu,
@@ -93,48 +94,6 @@ pub enum Cause {
 impl Cause {
     /// As it stands in JSON and tables.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::TesterCpu => "tester-cpu",
-            Self::HostCpu => "host-cpu",
-            Self::FewOutstanding => "few-outstanding",
-            Self::PageCache => "page-cache",
-            Self::ReadCache => "read-cache",
-            Self::WriteCacheAbsorbing => "write-cache-absorbing",
-            Self::WriteCacheFull => "write-cache-full",
-            Self::RotatingRandom => "rotating-random",
-            Self::RotatingSequential => "rotating-sequential",
-            Self::FlashParallelism => "flash-parallelism",
-            Self::SlowMember => "slow-member",
-            Self::WeakRegion => "weak-region",
-            Self::Rebuild => "rebuild",
-            Self::RoundTrip => "round-trip",
-            Self::ServerThreads => "server-threads",
-            Self::FileLock => "file-lock",
-            Self::FirstWrite => "first-write",
-            Self::Crypt => "crypt",
-            Self::PowerState => "power-state",
-            Self::LinkDowngraded => "link-downgraded",
-            Self::Thermal => "thermal",
-            Self::Fragmented => "fragmented",
-            Self::SlcExhausted => "slc-exhausted",
-            Self::GarbageCollection => "garbage-collection",
-            Self::Interface => "interface",
-            Self::Link => "link",
-            Self::PathPolicy => "path-policy",
-            Self::SlowPath => "slow-path",
-            Self::NetworkFault => "network-fault",
-            Self::TargetPerIo => "target-per-io",
-            Self::TargetPerByte => "target-per-byte",
-            Self::TargetSerial => "target-serial",
-            Self::IopsCap => "iops-cap",
-            Self::BytesCap => "bytes-cap",
-            Self::BurstCredit => "burst-credit",
-            Self::ReadModifyWrite => "read-modify-write",
-            Self::Flush => "flush",
-            Self::ReducibleData => "reducible-data",
-            Self::UnmappedBlocks => "unmapped-blocks",
-            Self::Neighbour => "neighbour",
-            Self::NoneOfThese => "none-of-these",
-        }
+        self.into()
     }
 }
