@@ -77,6 +77,21 @@ pub struct PrepareOptions {
 }
 
 impl PrepareOptions {
+    /// Returns the options of one who changes nothing and takes targets as large as they are.
+    pub fn reading() -> Self {
+        Self {
+            io: IoChoice::Auto,
+            caching: Caching::Direct,
+            durability: Durability::Device,
+            overwrite: Vec::new(),
+            blank: BlankChoice::Required,
+            changes: Changes::Refused,
+            fill: FillChoice::Never,
+            too_small: TooSmall::UseAll,
+            chap_secret: None,
+        }
+    }
+
     /// Chooses the engine for files and devices; a fallback is a warning.
     pub(crate) fn engine(&self) -> Result<(IoEngine, Vec<Warning>), PrepareError> {
         match (self.io, assay_target::uring_refused()) {

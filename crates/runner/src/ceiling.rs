@@ -6,14 +6,13 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use assay_engine::{CommonStart, EnoughSignal, RunRequest, StopSignal};
-use assay_prepare::{BlankChoice, Changes, FillChoice, IoChoice, PrepareOptions, PreparedTargets, TooSmall};
+use assay_prepare::{IoChoice, PrepareOptions, PreparedTargets};
 use assay_record::{
     Event, HostFacts, Interval, MemberKind, NullCeiling, RunEvent, RunHeader, RunSetting, StepId,
 };
 use assay_spec::units::Nanos;
 use assay_spec::{Address, Pacing, Plan, Role, Semantics, Step, Stop, Test};
 use assay_store::Store;
-use assay_target::{Caching, Durability};
 
 use crate::error::RunnerError;
 use crate::targets::run_targets;
@@ -156,17 +155,7 @@ impl Counted {
 /// # Errors
 /// Where the plan cannot run there, or ends early.
 pub fn on_null(plan: &Plan, host: &HostFacts, sink: &mut dyn FnMut(&Event)) -> Result<(), RunnerError> {
-    let options = PrepareOptions {
-        io: IoChoice::Psync,
-        caching: Caching::Direct,
-        durability: Durability::Device,
-        overwrite: Vec::new(),
-        blank: BlankChoice::Required,
-        changes: Changes::Refused,
-        fill: FillChoice::Never,
-        too_small: TooSmall::UseAll,
-        chap_secret: None,
-    };
+    let options = PrepareOptions { io: IoChoice::Psync, ..PrepareOptions::reading() };
     let null: [Address; 1] = ["null:".parse().expect("an address")];
     let open = assay_prepare::open(plan, &null, &options, host, &mut || true)?;
     let prepared = open.fill(&|| false, &mut |_| {})?;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
 use assay_engine::StopSignal;
-use assay_prepare::{BlankChoice, Changes, FillChoice, IoChoice, PrepareOptions, TooSmall};
+use assay_prepare::PrepareOptions;
 use assay_report::map::{map_json, map_text};
 use assay_runner::{Reader, Reading, Stage};
 use assay_spec::units::Bytes;
@@ -13,8 +13,8 @@ use assay_spec::{Address, without_secret};
 use assay_surface::{
     Comparison, Ground, Order, Outcome, SIZE_MIN, Sample, SurfaceMap, Survey, compare, map_of,
 };
+use assay_target::Caching;
 use assay_target::input::Input;
-use assay_target::{Caching, Durability};
 
 use crate::args::{Form, MapArgs};
 use crate::exit::Exit;
@@ -69,15 +69,9 @@ fn map_output(args: &MapArgs, targets: &[String]) -> anyhow::Result<Option<Outpu
 
 fn options(args: &MapArgs, address: &[Address]) -> anyhow::Result<PrepareOptions> {
     Ok(PrepareOptions {
-        io: IoChoice::Auto,
         caching: if args.cached { Caching::Cached } else { Caching::Direct },
-        durability: Durability::Device,
-        overwrite: Vec::new(),
-        blank: BlankChoice::Required,
-        changes: Changes::Refused,
-        fill: FillChoice::Never,
-        too_small: TooSmall::UseAll,
         chap_secret: crate::words::secret::ask(address)?,
+        ..PrepareOptions::reading()
     })
 }
 

@@ -11,11 +11,9 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 
-use assay_prepare::{
-    BlankChoice, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall,
-};
+use assay_prepare::{FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets};
 use assay_spec::{Address, Overrides, Plan, PlanFile};
-use assay_target::{Caching, Durability};
+use assay_target::Caching;
 
 /// Returns a plan in which one job writes to the first target, and another reads the second if there is one.
 pub(crate) fn plan(size: &str, targets: usize) -> Plan {
@@ -33,13 +31,10 @@ pub(crate) fn options(overwrite: &[&str]) -> PrepareOptions {
     PrepareOptions {
         io: IoChoice::Psync,
         caching: Caching::Cached,
-        durability: Durability::Device,
         overwrite: overwrite.iter().map(ToString::to_string).collect(),
-        blank: BlankChoice::Required,
         changes: assay_prepare::Changes::AsNeeded,
         fill: FillChoice::WhereNeeded,
-        too_small: TooSmall::UseAll,
-        chap_secret: None,
+        ..PrepareOptions::reading()
     }
 }
 

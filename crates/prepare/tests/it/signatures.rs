@@ -6,9 +6,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use assay_prepare::{BlankChoice, FillChoice, IoChoice, PrepareError, PrepareOptions, TooSmall};
+use assay_prepare::{IoChoice, PrepareError, PrepareOptions, TooSmall};
 use assay_spec::{Address, Overrides, Plan, PlanFile};
-use assay_target::{Caching, Durability};
+use assay_target::Caching;
 use assay_testkit::ganesha::{self, Ganesha};
 use assay_testkit::images::{self, IMAGE_BYTES, Image};
 use assay_testkit::loop_device::LoopDevice;
@@ -47,13 +47,9 @@ fn options() -> PrepareOptions {
     PrepareOptions {
         io: IoChoice::Psync,
         caching: Caching::Cached,
-        durability: Durability::Device,
-        overwrite: Vec::new(),
-        blank: BlankChoice::Required,
         changes: assay_prepare::Changes::AsNeeded,
-        fill: FillChoice::Never,
         too_small: TooSmall::Refuse,
-        chap_secret: None,
+        ..PrepareOptions::reading()
     }
 }
 

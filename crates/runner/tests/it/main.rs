@@ -10,12 +10,12 @@ mod lost_store;
 use std::path::PathBuf;
 
 use assay_engine::{RunTargets, StopSignal};
-use assay_prepare::{BlankChoice, Changes, FillChoice, IoChoice, PrepareOptions, PrepareProgress, TooSmall};
+use assay_prepare::{Changes, FillChoice, IoChoice, PrepareOptions, PrepareProgress};
 use assay_record::{Event, RunEvent, RunHeader, RunSetting, StatedMemory, StepId};
 use assay_runner::{Done, Experiments, Follower, Keeper, Order, RunnerError, Sinks, Stage, Steps, StoreNews};
 use assay_spec::{Overrides, Plan, PlanFile};
 use assay_store::Store;
-use assay_target::{Caching, Durability};
+use assay_target::Caching;
 
 /// A directory with a store.
 struct Place {
@@ -61,13 +61,9 @@ fn order(plan: Plan, targets: &[&str]) -> Order {
         options: PrepareOptions {
             io: IoChoice::Psync,
             caching: Caching::Cached,
-            durability: Durability::Device,
-            overwrite: Vec::new(),
-            blank: BlankChoice::Required,
             changes: Changes::AsNeeded,
             fill: FillChoice::WhereNeeded,
-            too_small: TooSmall::UseAll,
-            chap_secret: None,
+            ..PrepareOptions::reading()
         },
         remove: false,
         keep_awake: false,
