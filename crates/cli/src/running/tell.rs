@@ -9,7 +9,7 @@ use assay_report::text::TextOptions;
 
 use super::Done;
 use super::truth;
-use crate::args::Form;
+use crate::args::{Form, ViewArgs};
 use crate::exit::{Exit, Failed};
 use crate::output::Output;
 use crate::output::render::{Page, Rendered as _};
@@ -25,6 +25,13 @@ pub(crate) struct Telling<'t> {
     pub(crate) options: TextOptions,
     /// The run against its baseline, or the last run of the same.
     pub(crate) before: Option<&'t Held>,
+}
+
+impl<'t> Telling<'t> {
+    /// As the command line has it.
+    pub(crate) fn of(view: &ViewArgs, note: Option<&'t str>, before: Option<&'t Held>) -> Self {
+        Self { note, form: view.form(), options: view.options(), before }
+    }
 }
 
 /// Writes the report, then prints the result: a closed terminal must not cost the report.

@@ -55,12 +55,7 @@ pub(crate) fn curve(args: &CurveArgs) -> anyhow::Result<Exit> {
         let (label, note) = (args.kept.label.clone(), args.kept.note.clone());
         let done = go(Order { label, note, ..order(plan)? })?;
         let before = before(&store, &done);
-        let telling = Telling {
-            note: args.kept.note.as_deref(),
-            form: args.view.form(),
-            options: args.view.options(),
-            before: before.as_ref(),
-        };
+        let telling = Telling::of(&args.view, args.kept.note.as_deref(), before.as_ref());
         let printed = tell(telling, &done, output.as_ref());
         done.end(printed)
     };

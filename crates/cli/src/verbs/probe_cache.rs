@@ -55,12 +55,7 @@ pub(crate) fn probe_cache(args: &ProbeCacheArgs) -> anyhow::Result<Exit> {
         done => done?,
     };
     let before = before(&store, &done);
-    let telling = Telling {
-        note: args.kept.note.as_deref(),
-        form: args.view.form(),
-        options: args.view.options(),
-        before: before.as_ref(),
-    };
+    let telling = Telling::of(&args.view, args.kept.note.as_deref(), before.as_ref());
     let printed = tell(telling, &done, output.as_ref());
     done.end(printed)
 }

@@ -67,12 +67,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let (label, note) = (args.label.clone(), args.note.clone());
     let done = go(Order { label, note, setting, ..order(plan)? })?;
     let before = before(&store, &done);
-    let telling = Telling {
-        note: args.note.as_deref(),
-        form: args.view.form(),
-        options: args.view.options(),
-        before: before.as_ref(),
-    };
+    let telling = Telling::of(&args.view, args.note.as_deref(), before.as_ref());
     let printed = tell(telling, &done, output.as_ref()).map(|exit| match exit {
         Exit::Done => judged(&args.fail_if, &done, before.as_ref()),
         exit => exit,

@@ -56,12 +56,7 @@ pub(crate) fn run(args: &RunArgs, name: &str) -> anyhow::Result<Exit> {
     };
     let done = execute(order, &store)?;
     let before = before(&store, &done);
-    let telling = Telling {
-        note: args.note.as_deref(),
-        form: args.view.form(),
-        options: args.view.options(),
-        before: before.as_ref(),
-    };
+    let telling = Telling::of(&args.view, args.note.as_deref(), before.as_ref());
     // What was kept is judged with the rest, as if the run had not ended in between.
     let printed = tell(telling, &done, output.as_ref()).map(|exit| match exit {
         Exit::Done => judged(&args.fail_if, &done, before.as_ref()),
