@@ -1,5 +1,6 @@
 //! A directory, a store and the program: the basis of every story.
 
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -191,6 +192,21 @@ impl Running {
     /// Never: it exists until it has ended.
     pub fn child(&mut self) -> &mut Child {
         self.0.as_mut().unwrap()
+    }
+
+    /// Reads what it says on standard error until it has said that, in lines of whatever length.
+    ///
+    /// # Panics
+    /// If it ends before.
+    pub fn hear(&mut self, says: &str) -> String {
+        let stderr = self.child().stderr.as_mut().unwrap();
+        let (mut heard, mut byte) = (Vec::new(), [0]);
+        while !String::from_utf8_lossy(&heard).split_whitespace().collect::<Vec<_>>().join(" ").contains(says)
+        {
+            assert_eq!(stderr.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&heard));
+            heard.push(byte[0]);
+        }
+        String::from_utf8_lossy(&heard).into_owned()
     }
 
     /// Sends a signal by its name: `INT`.

@@ -11,12 +11,13 @@ use std::sync::{Arc, Mutex};
 use assay_engine::{RunRequest, RunTargets, StopSignal, run_with};
 use assay_interop::fio::{Surroundings, import};
 use assay_interop::{ImportOptions, ImportedPlan, Strictness};
-use assay_record::{HostFacts, MemberFacts, RunHeader, TargetFacts};
+use assay_record::{MemberFacts, RunHeader, TargetFacts};
 use assay_spec::{Extent, Overrides, Plan, PlanFile, Window};
 use assay_target::{
     Completion, Geometry, IoEngine, Member, NullTarget, Op, OpKind, OpenRequest, Target, TargetLost, Wait,
 };
 use assay_testkit::story::Story;
+use assay_testkit::synthetic;
 
 /// Job files, each under a line `== NAME`; a name that ends in `~` is of a job whose counts depend on time, one that
 /// ends in `+` is of a job that newer versions of fio ([`NEWER`]) run in another way than older ones.
@@ -245,19 +246,7 @@ fn run(imported: &ImportedPlan, mut plan: Plan) -> Traffic {
         io: IoEngine::Psync,
         memory_bytes: 1 << 30,
     };
-    let header = RunHeader {
-        run: "test".into(),
-        version: "0".into(),
-        started_unix_ms: 0,
-        plan,
-        targets: targets.facts.clone(),
-        host: HostFacts::default(),
-        array: None,
-        stated: Default::default(),
-        imported: None,
-        diagnosis: None,
-        setting: Default::default(),
-    };
+    let header = RunHeader { targets: targets.facts.clone(), ..synthetic::header(plan) };
     let seen = Arc::new(Mutex::new(Traffic::new()));
     let request = RunRequest {
         header,

@@ -1,6 +1,5 @@
 //! Every exit code has one meaning: 0 done, 1 begun and something failed, 2 refused, 130 stopped.
 
-use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
@@ -113,12 +112,7 @@ fn a_fill_that_fails_has_begun() {
     // closing fails, which is the same.
     let args = ["run", "vmware", &file, "--size", "16MiB", "--set", "run=1s", "--sync", "--io", "psync"];
     let mut running = device.story.start(&args);
-    let stderr = running.child().stderr.as_mut().unwrap();
-    let (mut heard, mut byte) = (Vec::new(), [0]);
-    while !String::from_utf8_lossy(&heard).contains("filling") {
-        assert_eq!(stderr.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&heard));
-        heard.push(byte[0]);
-    }
+    running.hear("filling");
     let ended = immutable(&folder, || running.end()).ends(ERRORS).says(&["t.dat"]);
     let words = ["Operation not permitted", "changed after Assay inspected it (its change time)"];
     assert!(words.iter().any(|words| ended.err.contains(words)), "{}", ended.err);

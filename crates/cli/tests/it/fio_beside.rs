@@ -10,13 +10,14 @@ use std::sync::{Arc, Mutex};
 use assay_engine::{RunRequest, RunTargets, StopSignal, run_with};
 use assay_interop::fio::{Surroundings, import};
 use assay_interop::{ImportOptions, Strictness};
-use assay_record::{HostFacts, MemberFacts, RunHeader, TargetFacts};
+use assay_record::{MemberFacts, RunHeader, TargetFacts};
 use assay_spec::{Overrides, PlanFile};
 use assay_target::{
     Completion, Geometry, IoEngine, Member, NullTarget, Op, OpKind, OpenRequest, Target, TargetLost, Wait,
 };
 use assay_testkit::need;
 use assay_testkit::story::{DONE, Story, count};
+use assay_testkit::synthetic;
 
 const JOBS: [(&str, &str); 10] = [
     ("uniform", include_str!("../fio/01-uniform.fio")),
@@ -213,19 +214,7 @@ fn run(plan: &assay_spec::Plan) -> Vec<Io> {
         io: IoEngine::Psync,
         memory_bytes: 1 << 30,
     };
-    let header = RunHeader {
-        run: "test".into(),
-        version: "0".into(),
-        started_unix_ms: 0,
-        plan: plan.clone(),
-        targets: targets.facts.clone(),
-        host: HostFacts::default(),
-        array: None,
-        stated: Default::default(),
-        imported: None,
-        diagnosis: None,
-        setting: Default::default(),
-    };
+    let header = RunHeader { targets: targets.facts.clone(), ..synthetic::header(plan.clone()) };
     let request = RunRequest {
         header,
         targets: &targets,

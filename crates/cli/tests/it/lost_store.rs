@@ -1,6 +1,5 @@
 //! The store is deleted, replaced or full while a run goes on: it is said at once, the run goes on, nothing is lost.
 
-use std::io::Read as _;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -22,16 +21,11 @@ fn lose(story: &Story, store: &Path, lose: impl FnOnce()) -> crate::story::Progr
         std::thread::sleep(Duration::from_millis(50));
     }
     lose();
-    let stderr = running.child().stderr.as_mut().unwrap();
-    let (mut heard, mut byte) = (Vec::new(), [0]);
-    while !String::from_utf8_lossy(&heard).contains("can no longer use the store") {
-        assert_eq!(stderr.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&heard));
-        heard.push(byte[0]);
-    }
+    let heard = running.hear("can no longer use the store");
     std::thread::sleep(Duration::from_millis(1500));
     running.signal("INT");
     let mut printed = running.end();
-    printed.err = String::from_utf8_lossy(&heard).into_owned() + &printed.err;
+    printed.err = heard + &printed.err;
     printed
 }
 

@@ -114,17 +114,6 @@ fn the_same_runs_in_a_file_and_in_a_server_print_the_same() {
     }
 }
 
-/// Reads what a program says until it has said that.
-fn heard(running: &mut Running, says: &str) -> String {
-    let stderr = running.child().stderr.as_mut().unwrap();
-    let (mut heard, mut byte) = (Vec::new(), [0]);
-    while !String::from_utf8_lossy(&heard).split_whitespace().collect::<Vec<_>>().join(" ").contains(says) {
-        assert_eq!(stderr.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&heard));
-        heard.push(byte[0]);
-    }
-    String::from_utf8(heard).unwrap()
-}
-
 /// Starts a run in the server that goes on until a signal, and waits for its first interval.
 fn begun(story: &Story, server: &Postgres, label: &str) -> Running {
     story.write("plan.toml", PLAN);
@@ -152,9 +141,9 @@ fn a_server_that_is_killed_during_two_runs_loses_no_interval_of_either() {
     let labels = ["one", "two"];
     let mut running = labels.map(|label| begun(&story, &server, label));
     server.kill();
-    running.iter_mut().for_each(|running| drop(heard(running, "until the server is back")));
+    running.iter_mut().for_each(|running| drop(running.hear("until the server is back")));
     server.start_again();
-    running.iter_mut().for_each(|running| drop(heard(running, "is back, and has all events of this run")));
+    running.iter_mut().for_each(|running| drop(running.hear("is back, and has all events of this run")));
     for (mut running, label) in running.into_iter().zip(labels) {
         running.signal("INT");
         running.end().ends(INTERRUPTED).says(&["stored as run"]);
@@ -179,7 +168,7 @@ fn a_run_whose_server_stays_away_is_in_a_file_that_the_server_takes_later() {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     server.kill();
-    let said = heard(&mut running, "until the server is back");
+    let said = running.hear("until the server is back");
     running.signal("INT");
     let printed = running.end().ends(ERRORS);
     let file =
