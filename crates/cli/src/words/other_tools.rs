@@ -83,7 +83,8 @@ const OPTIONS: &[Called] = &[
 const VERBS: &[Called] = &[
     ("list ls history results log", "use assay runs"),
     (
-        "bench benchmark test start measure go perf randread randwrite randrw read write seqread seqwrite iops throughput bandwidth speed",
+        "bench benchmark test start measure go perf randread randwrite randrw read write seqread seqwrite \
+         iops throughput bandwidth speed",
         "use assay run vmware ./t.dat --quick",
     ),
     (

@@ -111,8 +111,8 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let mut rows: Vec<ResultRow> = rows.into_iter().map(|(size, rates)| row(size, rates)).collect();
     let of_rows = vec![crate::names::stem(origin).to_owned(); rows.len()];
     tell_apart(&mut rows, of_rows);
-    let says = "yabs.sh calls 1,000 KiB a MB and 1,000,000 KiB a GB; bytes and rates here are what it measured. Each of \
-                its tests runs for 30 s with two jobs of 64 outstanding.";
+    let says = "yabs.sh calls 1,000 KiB a MB and 1,000,000 KiB a GB; bytes and rates here are what it measured. Each \
+                of its tests runs for 30 s with two jobs of 64 outstanding.";
     let result = ImportedResult::of(origin, "yabs.sh", &["latencies", "CPU use"], rows);
     Ok(ImportedResult { semantics: Semantics::Fio, notes: vec![says.to_owned()], ..result })
 }
