@@ -2,6 +2,7 @@
 
 mod file;
 mod kind;
+pub(crate) mod patience;
 pub(crate) mod progress;
 pub(crate) mod render;
 mod tables;

@@ -8,9 +8,10 @@ use assay_engine::{RunTargets, StopSignal};
 use assay_prepare::PrepareProgress;
 use assay_record::{Event, Gap, RunEvent, RunHeader, StepId, Warning};
 use assay_runner::{Experiments, Follower, Keeper, LostStore, Order, Stage, StoreNews};
-use assay_spec::Plan;
+use assay_spec::{Plan, without_secret};
 
 use super::experiments::{Budget, next};
+use crate::output::patience::Patience;
 use crate::output::progress::{Progress, note_above};
 use crate::signals::{enter, pause_if_asked, terminal_is_closed};
 use assay_results::judged;
@@ -22,6 +23,10 @@ pub(super) struct Following {
     /// Of a diagnosis.
     budget: Option<Budget>,
     stop: StopSignal,
+    /// The targets of this host, for people.
+    targets: String,
+    /// While they are examined.
+    patience: Option<Patience>,
     /// The run, from its header on.
     run: Option<Followed>,
 }
@@ -36,12 +41,21 @@ struct Followed {
 
 impl Following {
     pub(super) fn new(order: &Order, budget: Option<Budget>) -> Self {
-        Self { progress: Some(Progress::new(&order.plan)), budget, stop: order.stop.clone(), run: None }
+        let targets: Vec<String> = order.targets.iter().map(|a| without_secret(&a.to_string())).collect();
+        Self {
+            progress: Some(Progress::new(&order.plan)),
+            budget,
+            stop: order.stop.clone(),
+            targets: targets.join(", "),
+            patience: None,
+            run: None,
+        }
     }
 
     /// Of a run that begins to be followed here: its header says what it is.
     pub(super) fn attached(stop: &StopSignal) -> Self {
-        Self { progress: None, budget: None, stop: stop.clone(), run: None }
+        let (stop, targets) = (stop.clone(), String::new());
+        Self { progress: None, budget: None, stop, targets, patience: None, run: None }
     }
 
     /// Returns what was measured; `None` if nothing began.
@@ -52,6 +66,7 @@ impl Following {
 
 impl Follower for Following {
     fn stage(&mut self, stage: Stage) {
+        self.patience = (stage == Stage::Inspecting).then(|| Patience::with(self.targets.clone()));
         if stage == Stage::Closing {
             self.progress.iter_mut().for_each(Progress::finish);
         }

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 
 use crate::args::{CheckArgs, StoreArgs};
 use crate::exit::Exit;
+use crate::output::patience::Patience;
 use crate::output::terminal::{paragraph, say};
 use crate::words::store::store_if_any;
 use crate::words::typed::as_typed;
@@ -90,6 +91,7 @@ fn inspect(target: &str, detail: Detail) -> anyhow::Result<(Value, String)> {
     if let Some(server) = target.strip_prefix("nfs://").and_then(NfsAddress::parse_server) {
         return nfs::tell_server(&server.with_context(|| format!("target `{}`", without_secret(target)))?);
     }
+    let _patience = Patience::with(without_secret(target));
     let path = match target
         .parse::<Address>()
         .map_err(|error| crate::words::offered::explain(target, error))

@@ -18,6 +18,7 @@ use assay_target::input::Input;
 
 use crate::args::{Form, MapArgs};
 use crate::exit::Exit;
+use crate::output::patience::Patience;
 use crate::output::progress::Ticking;
 use crate::output::terminal::{note, say, text_options};
 use crate::output::{Output, OutputKind};
@@ -39,8 +40,10 @@ pub(crate) fn map(args: &MapArgs) -> anyhow::Result<Exit> {
     let stop = stop_on_signals()?;
     let simulated = simulated_arrays(&address)?;
     enter(Stage::Inspecting);
+    let patience = Patience::with(without_secret(&args.target));
     let mut reader =
         Reader::open(&address[0], options, &|request| simulated.open(request), &stop).map_err(meant)?;
+    drop(patience);
     enter(Stage::Measuring);
     let surveyed = survey(args, &mut reader, &stop);
     enter(Stage::Closing);

@@ -209,3 +209,17 @@ fn a_word_that_is_no_target_does_not_become_a_file() {
     story.assay(&predict).refused(&["the array comes first: assay predict nas-4bay vmware"]);
     assert!(["quick", "*.dat", "new.dat ", "5"].iter().all(|name| !story.path(name).exists()));
 }
+
+/// A server that takes a connection and says nothing is waited for, and that is said: nobody should wonder.
+#[test]
+fn a_target_that_does_not_answer_is_waited_for_aloud() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = format!("iscsi://{}/iqn.2026-11.example:silent/1", silent.local_addr().unwrap());
+    let story = Story::new();
+    let (check, run) =
+        (story.start(&["check", &target]), story.start(&["run", "vmware", &target, "--quick"]));
+    for waited in [check.end(), run.end()] {
+        let note = format!("note: {target} is still being examined after 5 s");
+        waited.refused(&[&note, "took longer than 15000 ms"]);
+    }
+}
