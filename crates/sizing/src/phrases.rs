@@ -10,6 +10,7 @@ const PASSES_MAX: usize = 8;
 
 /// Numbers as people write them; first, as every other pattern may hold one.
 const NUMBERS: &[(&str, &str)] = &[
+    ("N 000", "=1*1000"),
     ("N thousand", "=1*1000"),
     ("N million", "=1*1000000"),
     ("N billion", "=1*1000000000"),
@@ -40,6 +41,8 @@ const PHRASES: &[(&str, &str)] = &[
     ("N kiops", "=1*1000 iops"),
     ("iops per|a S", "iops each $2:each"),
     ("tps per|a S", "tps $2:each"),
+    ("S averaging|doing", "$1 at"),
+    ("N S , each N iops", "$1 $2 , $3 iops each"),
     ("N S each N iops", "$1 $2 all-each , $3 iops each"),
     ("N S each B and N iops", "$1 $2 all-each , $3 , $4 iops each"),
     ("N S with|of|at B and N iops each|apiece", "$1 $2 all-each , $4 , $5 iops each"),
@@ -50,6 +53,10 @@ const PHRASES: &[(&str, &str)] = &[
     ("transactions/s", "tps"),
     ("reads|writes per second", "$1/s"),
     ("reads|writes N per second", "$2 $1/s"),
+    ("reads|writes N /s", "$2 $1/s"),
+    ("reads|writes N k/s", "=2*1000 $1/s"),
+    ("random|sequential reads|writes N /s", "$3 $2/s , $1 ,"),
+    ("random|sequential reads|writes N k/s", "=3*1000 $2/s , $1 ,"),
     ("N reads and N writes per second", "$1 reads/s , $2 writes/s"),
     ("N writes and N reads per second", "$1 writes/s , $2 reads/s"),
     ("K reads/s|writes/s", "=1*1000 $2"),
@@ -111,7 +118,11 @@ const PHRASES: &[(&str, &str)] = &[
     ("kilobytes|kilobyte", "kb"),
     ("B net", "$1"),
     ("N x B S", "$1 $3 , =1*2 bytes"),
-    ("B per S", "$1 per-session $2:each"),
+    ("B after|behind raid", "$1"),
+    ("B per|a S", "$1 per-session $3:each"),
+    ("working set of|is B", "$2 active"),
+    ("working set B", "$1 active"),
+    ("B working set", "$1 active"),
     ("N S of B", "$1 $2 , $3 per-session"),
     // Mixes.
     ("all reads", "read only"),
@@ -157,7 +168,10 @@ const PHRASES: &[(&str, &str)] = &[
     ("survives|tolerate|tolerates|withstand|withstands|surviving|tolerating", "survive"),
     ("survive N failures|losses", "survive $1 disks"),
     ("survive N of N disks|drives|spindles|hdds|ssds", "$2 $3 , survive $1 disks"),
-    ("2|two disks|drives may|can fail", "survive 2 disks"),
+    ("2|two disks|drives may|can fail|die", "survive 2 disks"),
+    ("1|one disk|drive may|can fail|die", "survive 1 disks"),
+    ("lose|losing 1|one|a disk|drive", "survive 1 disks"),
+    ("lose|losing 2|two disks|drives", "survive 2 disks"),
     // Levels.
     ("double|dual parity", "raid6"),
     ("single parity", "raid5"),
@@ -193,8 +207,10 @@ const PHRASES: &[(&str, &str)] = &[
     // Questions about an array instead of a load.
     ("what happens to", ","),
     ("how fast is|are|would", "how many iops"),
+    ("how fast", "how many iops"),
     ("home directories|directory", "data"),
     // Networks.
+    ("over gigabit", "over 1 gbe"),
     ("dual|two|2 N gbe", "2 x $2 gbe"),
     ("nvme/tcp", "nvme-tcp"),
     ("nvme over tcp", "nvme-tcp"),
@@ -238,6 +254,21 @@ const EXPLAINED: &[(&str, &str)] = &[
     ("read|write|reads|writes , N % of which|them|those random|sequential", OF_ONE_KIND),
     ("read|write|reads|writes heavy|intensive", "write the share, as in 30 % read"),
     ("iops per tb|tib|gb|gbyte|gib", "say the rate in all, as in \"15000 IOPS, 3 TB\""),
+    ("N bay", "say how many disks there are, as in \"12 disks\""),
+    (
+        "B before raid|parity",
+        "say what must be usable, as in \"40 TB\", or the disks, as in \"8 disks of 6 TB\"",
+    ),
+    (
+        "for N minutes|minute|min|hours|hour",
+        "sizing is for a load that lasts: leave the time out, or say how much in how long, as in \"backup 20 TB in 8 \
+         hours\"",
+    ),
+    (
+        "fsyncs",
+        "sizing takes a write as done when the array says so; predict a test with durable writes with `assay \
+                predict`",
+    ),
     (
         "wide",
         "a question counts all disks of an array; describe its groups in an array file, and name it with --array",

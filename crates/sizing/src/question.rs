@@ -337,7 +337,7 @@ impl Reading {
         let said = format!("{reads}{unit}");
         match self.take().as_deref() {
             Some("write/read" | "w/r" | "write" | "writes") => self.shares.reads(100.0 - reads, said),
-            Some("random/sequential" | "random") => self.shares.random(reads, said),
+            Some("random/sequential") => self.shares.random(reads, said),
             Some("read/write" | "r/w" | "rw" | "mix" | "read" | "reads" | "mixed") => {
                 self.shares.reads(reads, said)
             }

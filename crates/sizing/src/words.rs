@@ -3,8 +3,9 @@
 /// Words that change nothing in any question: they make a sentence of it. What could change an answer does not stand
 /// here: it has a meaning of its own in [`super::question`], or it is refused.
 const NOTHING: &[&str] = &[
-    "bandwidth", "cluster", "esxi", "exchange", "hyper-v", "files", "home", "mssql", "must", "mysql",
-    "offer", "oltp", "onto", "oracle", "please", "postgres", "postgresql", "mariadb", "mongodb", "proxmox",
+    "bandwidth", "cluster", "datastore", "datastores", "movies", "page", "pages", "photos", "quote", "rac",
+    "vdi", "warehouse", "esxi", "exchange", "hyper-v", "files", "home", "mssql", "must", "mysql", "offer",
+    "oltp", "onto", "oracle", "please", "postgres", "postgresql", "mariadb", "mongodb", "proxmox",
     "kubernetes", "truenas", "veeam", "propose", "recommend", "sql", "throughput", "vmware", "vsphere",
     "after", "approximately", "around", "block", "blocks", "being", "database", "dataset", "even",
     "databases", "device", "devices", "during", "enough", "enterprise", "host", "hosts", "local", "mix",

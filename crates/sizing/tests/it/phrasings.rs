@@ -544,6 +544,60 @@ const PHRASINGS: &[(&str, &str)] = &[
     ("2000 IOPS, 3000 IOPS", "!a question has one load"),
 ];
 
+/// As an integrator, an administrator of VMware, one of databases, somebody at home and an editor of video type them;
+/// written before anybody looked at the grammar. Two were misread: `40 GB a VM` was
+/// the data of all VMs together, and `60/40 random` were 60 % random positions.
+const FROM_FIVE_TRADES: &[(&str, &str)] = &[
+    ("200 TB usable with 2 GB/s sequential read", "i30517.6 r100 n0 d200TB"),
+    ("need 50000 IOPS 8k 70/30 under 1 ms, RAID6", "!1 ms: say of which latency"),
+    ("100 TiB net, survives 2 disk failures, 25GbE", "d100TiB l6 w25GbE"),
+    ("quote: 30k IOPS at 4 KB blocks, 100% random, p99 below 2ms, NVMe only", "i30000 n100 s4KiB p2 cnvme"),
+    ("12 bay chassis with 18TB drives, RAID-Z2, how much IOPS", "!12 bay`: say how many disks"),
+    ("how many 10k SAS disks for 5000 IOPS RAID 10", "i5000 c10k l10"),
+    ("15 TB all flash, 20,000 IOPS, no more than 8 drives", "i20000 d15TB k<8 cssd"),
+    ("iSCSI over 2x 10GbE, 40k IOPS 4k random read", "!2 links: a question has one"),
+    ("hybrid: 20 TB with 10000 iops at 16k, 80% read", "!`hybrid` is not understood"),
+    ("40 TB after RAID6, 3000 IOPS", "i3000 d40TB l6"),
+    ("40 TB after RAID, 3000 random write IOPS of 4K", "i3000 r0 n100 s4KiB d40TB"),
+    ("40 TB before RAID, 3000 IOPS", "!say what must be usable"),
+    ("50 VMs, each 200 IOPS, 8 KB, 65 % read", "i10000 r65 s8KiB"),
+    ("vSphere cluster with 300 VMs at 50 IOPS each", "i15000"),
+    ("VDI for 500 users, 25 iops per desktop, 80% write", "!say what each of the users has"),
+    ("VDI for 500 desktops, 25 iops per desktop, 80% write", "i12500 r20"),
+    ("boot storm of 400 desktops, 100 iops each", "i40000"),
+    ("32 KB blocks 60/40 random 12000 iops for ESXi datastore", "i12000 r60 n100 s32KiB"),
+    ("20 virtual machines averaging 150 IOPS and 100 GB each", "i3000 d2TB"),
+    ("datastore 10 TB 4000 IOPS", "i4000 d10TB"),
+    ("200 VMs, 30 iops a VM, 40 GB a VM, RAID5", "i6000 d8TB l5"),
+    ("OLTP 25k tps at 10 IOs per transaction, 8k pages", "i250000 s8KiB"),
+    ("Postgres 8kB random reads 20000/s, p99 < 1ms", "i20000 r100 n100 s8KiB p1"),
+    ("4k random writes 20k/s, RAID 10, max 24 disks", "i20000 r0 n100 s4KiB k<24 l10"),
+    ("10000 IOPS 64K sequential read plus 5000 IOPS 8K random 70% read", "!`plus` is not understood"),
+    ("redo log 4 KB sync writes 5000 per second", "!sizing takes a write as done"),
+    ("mysql with 3000 fsyncs per second", "!durable writes"),
+    ("Oracle RAC 100k IOPS 8K 90:10 sub-millisecond", "i100000 r90 s8KiB m1"),
+    ("16k pages, 90 percent reads, 15 000 IOPS", "i15000 r90 s16KiB"),
+    ("2 TB database, 8 KiB, 5k reads/s and 2k writes/s", "i7000 r71.4 s8KiB d2TB"),
+    ("database of 500 GB, working set 100 GB, 10k IOPS", "i10000 d500GB a100GB"),
+    ("1 500 000 IOPS 4k reads", "!the unit `500000` is not known"),
+    ("I want 20TB for movies that can lose one disk, 100 IOPS", "i100 d20TB efailed"),
+    ("12TB, 1GbE, one disk may fail, 300 IOPS", "i300 d12TB w1GbE efailed"),
+    ("home server 10 TB, 110 MB/s sequential read over gigabit", "i1678.5 r100 n0 d10TB w1GbE"),
+    ("two disks mirrored, how fast", "k2 l10"),
+    ("cheap 6 TB mirror", "!leave the word out"),
+    ("edit 8K RAW, 1.5 GB/s, 40TB", "!`8k` with video"),
+    ("4 streams of 100 MB/s each sequential read, 40TB", "i6103.5 r100 n0 d40TB"),
+    ("60 TB, 3 GB/s read, 1 GB/s write", "!a question has one load"),
+    ("5 GB/s write for 10 minutes", "!sizing is for a load that lasts"),
+    ("100k read iops and 20k write iops 8k", "!a question has one load"),
+    ("10 000 IOPS with 0.5 ms average latency 50% reads 16 KiB", "i10000 r50 s16KiB m0.5"),
+];
+
+#[test]
+fn five_trades_are_understood_or_told_what_to_write() {
+    check(FROM_FIVE_TRADES);
+}
+
 #[test]
 fn two_hundred_phrasings_mean_what_they_say() {
     assert!(PHRASINGS.len() >= 200, "{}", PHRASINGS.len());
