@@ -11,7 +11,7 @@ use assay_spec::suggest;
 use assay_spec::units::Bytes;
 use serde::Serialize;
 
-use super::assess::{Ends, assess, lost, quick};
+use super::assess::{Care, Ends, assess, carries, lost, quick};
 use super::{Assessment, CLASSES, Endure, LatencyLimit, Need, Precision, Prices, Question};
 
 /// Devices that a proposal has at most: the largest published configurations have some 4,000.
@@ -126,14 +126,18 @@ pub fn answer(
         arrays => described(&question, arrays)?,
     };
     check_changes(&question, &series)?;
-    for found in side_by_side(&series, |one| one.fewest(&question, prices, precision, &mut Tables::default()))
-    {
-        candidates.extend(found?);
+    let all = side_by_side(&series, |one| one.fewest(&question, prices, precision, &mut Tables::default()));
+    for (one, found) in series.iter().zip(all) {
+        candidates.extend(found?.map(|candidate| (one, candidate)));
     }
-    candidates.sort_by(|a, b| {
+    candidates.sort_by(|(_, a), (_, b)| {
         let ((group, by), (other_group, other)) = (rank(a), rank(b));
         group.cmp(&other_group).then(by.total_cmp(&other))
     });
+    if let Some((series, best)) = candidates.first_mut() {
+        series.assess_whole(best, &question, precision, &mut tables);
+    }
+    let candidates = candidates.into_iter().map(|(_, candidate)| candidate).collect();
     let mut answer = Answer { question, candidates, states: Vec::new(), changes: Vec::new() };
     if let Some(best) = answer.candidates.first() {
         let need = &answer.question.need;
@@ -324,8 +328,12 @@ fn proposals(question: &mut Question) -> Result<Vec<Series>, SizingError> {
             let first = counts.first().copied().unwrap_or(1);
             in_whole_legs(*level, first)?;
             apply(&mut array, &format!("link.rate=none {}", resized(*level, first)))?;
-            let slc = scaled_slc(question, &array).unwrap_or_default();
-            apply(&mut array, &format!("{} {slc}", common(question, true)))?;
+            let cache = match &array.device {
+                // As behind a controller, which turns it off: what it holds does not survive a power cut.
+                Device::Hdd(_) => "device.write_cache=none".to_owned(),
+                Device::Ssd(_) => scaled_slc(question, &array).unwrap_or_default(),
+            };
+            apply(&mut array, &format!("{} {cache}", common(question, true)))?;
             series.push(Series { array, devices: class.name, price_word: class.word.to_owned(), counts });
         }
     }
@@ -532,10 +540,7 @@ impl Series {
         };
         let mut ask = |index: usize, ends: Ends| {
             let sized = counts.get(index).and_then(|n| self.sized(*n, question.endure));
-            sized.is_some_and(|array| {
-                let found = quick(&array, need, search, ends, tables);
-                if ends == Ends::All { found.carries_surely(need) } else { found.carries() }
-            })
+            sized.is_some_and(|array| carries(&array, need, search, ends, tables))
         };
         let at = first_that(last, 0, &mut |index| ask(index, Ends::None)).unwrap_or(last);
         let searched = counts.len() > 1 && need.iops.is_some();
@@ -547,10 +552,10 @@ impl Series {
         let array = self.sized(counts[at], question.endure);
         let healthy = self.sized(counts[at], Endure::Healthy);
         let (Some(array), Some(healthy)) = (array, healthy) else { return Ok(None) };
-        let assessment = assess(&array, need, precision, tables);
+        let assessment = assess(&array, need, precision, Care::Rough, tables);
         let less = at.checked_sub(1).filter(|_| searched).and_then(|below| {
             let array = self.sized(counts[below], question.endure)?;
-            Some((counts[below], quick(&array, need, precision, Ends::All, tables)))
+            Some((counts[below], quick(&array, need, precision, Care::Rough, tables)))
         });
         let disks = counts[at];
         Ok(Some(Candidate {
@@ -562,6 +567,25 @@ impl Series {
             less,
             sure_disks,
         }))
+    }
+
+    /// Assesses a candidate of the series with all I/Os.
+    fn assess_whole(
+        &self,
+        candidate: &mut Candidate,
+        question: &Question,
+        precision: Precision,
+        tables: &mut Tables,
+    ) {
+        let need = &question.need;
+        if let Some(array) = self.sized(candidate.disks, question.endure) {
+            candidate.assessment = assess(&array, need, precision, Care::Whole, tables);
+        }
+        if let Some((disks, less)) = &mut candidate.less
+            && let Some(array) = self.sized(*disks, question.endure)
+        {
+            *less = quick(&array, need, precision, Care::Whole, tables);
+        }
     }
 
     /// The candidate where no number of devices survives what the load must endure.
@@ -658,7 +682,7 @@ fn states(array: &Array, need: &Need, precision: Precision, tables: &mut Tables)
             let is_rebuilt = state == Endure::Rebuilding;
             Some(State {
                 state,
-                assessment: assess(&array, need, precision, tables),
+                assessment: assess(&array, need, precision, Care::Rough, tables),
                 rebuild: rebuild(&array).filter(|_| is_rebuilt),
                 rebuild_pct: array.raid.rebuild_pct.as_ref().filter(|_| is_rebuilt).map(|pct| pct.value),
             })
@@ -680,7 +704,7 @@ fn changes(
             apply(&mut changed, change)?;
             Ok(Change {
                 change: change.clone(),
-                assessment: assess(&changed, &question.need, precision, tables),
+                assessment: assess(&changed, &question.need, precision, Care::Whole, tables),
             })
         })
         .collect()

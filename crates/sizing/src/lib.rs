@@ -37,6 +37,16 @@ pub enum LatencyLimit {
     P99Ms(f64),
 }
 
+impl LatencyLimit {
+    /// The limit, ms; infinite where there is none.
+    pub(crate) fn ms(self) -> f64 {
+        match self {
+            Self::None => f64::INFINITY,
+            Self::MeanMs(ms) | Self::P99Ms(ms) => ms,
+        }
+    }
+}
+
 /// What must be carried: I/Os that arrive at random times, whatever has completed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Need {
