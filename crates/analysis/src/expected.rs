@@ -5,14 +5,14 @@ use std::sync::Arc;
 use crate::array_region::array_region;
 use crate::case::{Case, JobCase, Measured, Medium, Modelled};
 use crate::finding::Finding;
+use crate::remembered::{self, KnownArray};
 use crate::rules;
 use crate::summary::{RunSummary, StepSummary};
 use crate::verdict::{self, RunVerdict, Verdict};
-use assay_model::array::{Array, ArrayError, parse_stored};
+use assay_model::array::{Array, ArrayError};
 use assay_model::calibrate::strip_software;
-use assay_model::concurrent::predict_concurrent;
-use assay_model::from_plan::{CONCURRENT_IOS, workloads};
-use assay_model::predict::{Engines, Prediction, predict, predict_inside};
+use assay_model::from_plan::workloads;
+use assay_model::predict::{Engines, Prediction, predict};
 use assay_model::published::Published;
 use assay_model::resolved::Tables;
 use assay_model::validate::array_of;
@@ -65,14 +65,14 @@ impl Judgement {
 /// Judges a run by the array in its header; `None` where it has none.
 pub fn judge(header: &RunHeader, summary: &RunSummary) -> Result<Option<Judgement>, ArrayError> {
     let Some(text) = &header.array else { return Ok(None) };
-    let array = Arc::new(parse_stored("the run's array", text)?);
+    let known = remembered::array(text)?;
     let mut tables = Tables::default();
-    let cases = summary.steps.iter().flat_map(|step| run_cases(header, step, &array, &mut tables)).collect();
-    Ok(Some(Judgement::of(array.name.clone(), cases)))
+    let cases = summary.steps.iter().flat_map(|step| run_cases(header, step, &known, &mut tables)).collect();
+    Ok(Some(Judgement::of(known.array.name.clone(), cases)))
 }
 
 /// None for a step that measured nothing; one for each job where several ran side by side.
-fn run_cases(header: &RunHeader, step: &StepSummary, array: &Arc<Array>, tables: &mut Tables) -> Vec<Case> {
+fn run_cases(header: &RunHeader, step: &StepSummary, known: &KnownArray, tables: &mut Tables) -> Vec<Case> {
     let test = header.plan.tests.get(step.id.test as usize);
     let plan = test.and_then(|test| test.steps.get(step.id.step as usize));
     let (Some(test), Some(plan), None) = (test, plan, &step.skipped) else { return Vec::new() };
@@ -80,8 +80,8 @@ fn run_cases(header: &RunHeader, step: &StepSummary, array: &Arc<Array>, tables:
         return Vec::new();
     }
     match &plan.jobs[..] {
-        [job] => vec![alone(header, (step, plan, job), &test.name, array, tables)],
-        _ => together(header, step, (&test.name, plan), array, tables),
+        [job] => vec![alone(header, (step, plan, job), &test.name, known, tables)],
+        _ => together(header, step, (&test.name, plan), known, tables),
     }
 }
 
@@ -89,11 +89,11 @@ fn alone(
     header: &RunHeader,
     (step, plan, job): (&StepSummary, &Step, &Job),
     test: &str,
-    array: &Arc<Array>,
+    known: &KnownArray,
     tables: &mut Tables,
 ) -> Case {
     let used = used_by(header, job);
-    let place = array_region(&used, array);
+    let place = array_region(&used, &known.array);
     let workload = workloads(test, header.plan.semantics, plan, place.extent).into_iter().next();
     let ms = |ns: Option<f64>| ns.map(|ns| ns / 1e6);
     let seconds: Vec<f64> = step.series.iter().map(|p| p.iops).collect();
@@ -111,15 +111,7 @@ fn alone(
         error: Spread::of_seconds(&seconds).map(Spread::half_width),
         medium: medium(header, &used),
     };
-    let load = workload.map(|workload| {
-        let mut load = Modelled::new(array, workload, Engines::FULL, tables);
-        if !place.is_known {
-            let inner = predict_inside(array, &load.workload, Engines::FULL, tables);
-            load.prediction = load.prediction.or(inner);
-            load.is_placed = false;
-        }
-        load
-    });
+    let load = workload.map(|workload| known.load(workload, place.is_known, tables));
     Case { step: Some(step.id), measured, load, beside: None }
 }
 
@@ -170,11 +162,11 @@ fn together(
     header: &RunHeader,
     step: &StepSummary,
     (test, plan): (&str, &Step),
-    array: &Array,
+    known: &KnownArray,
     tables: &mut Tables,
 ) -> Vec<Case> {
     let load = |(index, job): (usize, &Job)| {
-        let extent = array_region(&used_by(header, job), array).extent;
+        let extent = array_region(&used_by(header, job), &known.array).extent;
         workloads(test, header.plan.semantics, plan, extent).into_iter().nth(index)
     };
     let Some(loads) = plan.jobs.iter().enumerate().map(load).collect::<Option<Vec<Workload>>>() else {
@@ -183,7 +175,7 @@ fn together(
     if step.jobs.iter().any(|job| job.seconds < 0.9 * step.seconds) {
         return Vec::new();
     }
-    let together = Arc::new(predict_concurrent(array, &loads, CONCURRENT_IOS, tables));
+    let together = known.concurrent(loads, tables);
     let case = |(index, job): (usize, &crate::summary::JobSummary)| Case {
         step: Some(step.id),
         measured: Measured {

@@ -31,6 +31,7 @@ mod modes;
 mod network;
 mod places;
 mod precision;
+mod remembered;
 pub mod repeats;
 mod rules;
 mod rungs;

@@ -15,6 +15,7 @@ use super::Difference;
 use crate::case::Case;
 use crate::expected::{Judgement, predicted};
 use crate::finding::{Finding, Severity};
+use crate::remembered;
 use crate::shell::options;
 use crate::summary::{Load, RunSummary, StepSummary};
 use crate::timeline::HeatMap;
@@ -377,7 +378,7 @@ pub fn facets(header: &RunHeader) -> Vec<Facet> {
     let host = &header.host;
     let addresses: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
     let array = header.array.as_deref().map_or("none given".to_owned(), |text| {
-        assay_model::array::parse_stored("the run's array", text).map_or("unreadable".to_owned(), |a| a.name)
+        remembered::array(text).map_or("unreadable".to_owned(), |known| known.array.name.clone())
     });
     if let Some(from) = &header.imported {
         // Nothing else is known of another tool's results.

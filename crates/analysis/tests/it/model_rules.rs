@@ -6,7 +6,7 @@ use assay_analysis::{
     Agreement, Case, Finding, Judgement, Measured, Medium, Modelled, Severity, judge, judge_published,
 };
 use assay_model::array::{set, shipped};
-use assay_model::predict::Engines;
+use assay_model::predict::{Engines, predict_inside};
 use assay_model::published;
 use assay_model::resolved::Tables;
 use assay_model::workload::Workload;
@@ -460,4 +460,30 @@ fn published_tables_show_the_findings_of_the_study() {
         assert!(openfiler.iter().any(|r| r == rule), "{rule} in {openfiler:?}");
     }
     assert!(rules_of("x4500").iter().any(|r| r == "impossible-transfer"));
+}
+
+#[test]
+fn the_model_is_asked_once_of_a_load_and_its_answer_stays_the_same() {
+    let (_, text) = shipped::FILES.iter().find(|(name, _)| *name == "raid6-12bay").unwrap();
+    let judged = |seed| {
+        let mut header = synthetic::header(synthetic::suite("vmware", 4));
+        header.array = Some(format!("# of this test alone\n{text}"));
+        let target = Target { service_ns: 100_000.0 + f64::from(seed), ..Target::default() };
+        let summary = summarize(&header, &synthetic::events(&header, target));
+        judge(&header, &summary).unwrap().unwrap()
+    };
+    let (first, second) = (judged(0), judged(1));
+    assert_ne!(first.cases[0].measured, second.cases[0].measured);
+    for (first, second) in first.cases.iter().zip(&second.cases) {
+        let (first, second) = (first.load.as_ref().unwrap(), second.load.as_ref().unwrap());
+        assert!(Arc::ptr_eq(&first.array, &second.array), "the array was read once");
+        let mut anew =
+            Modelled::new(&first.array, first.workload.clone(), Engines::FULL, &mut Tables::default());
+        if !first.is_placed {
+            let inner = predict_inside(&first.array, &first.workload, Engines::FULL, &mut Tables::default());
+            (anew.prediction, anew.is_placed) = (anew.prediction.or(inner), false);
+        }
+        assert_eq!(*first, anew);
+        assert_eq!(*second, anew);
+    }
 }
