@@ -34,6 +34,8 @@ mod share;
 mod steps;
 mod target;
 
+use std::cell::LazyCell;
+
 use assay_record::{MemberFacts, MemberKind, RunHeader, StepId, StepReason};
 use assay_spec::{Job, Step};
 
@@ -91,6 +93,7 @@ pub(crate) struct Found {
 /// Returns everything the rules find in a run, the gravest first.
 pub fn findings(header: &RunHeader, summary: &RunSummary) -> Vec<Finding> {
     let run = Run { header, summary };
+    let places = LazyCell::new(|| places::of_targets(run));
     // The rules are about runs of Assay; of another tool's results too little is known.
     let rules = if header.imported.is_some() { &[] } else { &RULES[..] };
     let mut found: Vec<Finding> = rules
@@ -100,6 +103,7 @@ pub fn findings(header: &RunHeader, summary: &RunSummary) -> Vec<Finding> {
                 notes::fired(run, kind, severity).map(|fired| finding(rule, fired))
             }
             Check::Run(check) => check(run).map(|fired| finding(rule, fired)),
+            Check::Places(check) => check(&places).map(|fired| finding(rule, fired)),
             Check::Step(check) => of_steps(rule, check, run),
             Check::Load(_) | Check::Pair(_) | Check::Loads(_) => None,
         })
@@ -131,7 +135,7 @@ pub(crate) fn of_cases(cases: &[Case]) -> Vec<Found> {
                     pairs().filter_map(|(a, b)| Some((vec![a, b], check(&cases[a], &cases[b])?))).collect()
                 }
                 Check::Loads(check) => check(cases).map(|(fired, used)| (used, fired)).into_iter().collect(),
-                Check::Note(..) | Check::Run(_) | Check::Step(_) => Vec::new(),
+                Check::Note(..) | Check::Run(_) | Check::Places(_) | Check::Step(_) => Vec::new(),
             };
             found(rule, cases, fired)
         })

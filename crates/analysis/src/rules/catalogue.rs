@@ -2,6 +2,7 @@
 
 use assay_record::NoteKind;
 
+use super::places::PlacesOf;
 use super::{Fired, Run, StepCase};
 use super::{
     cache, cost, fleet, flush, gaps, goal, host, identity, link, load, memory, neighbour, network, nfs,
@@ -47,6 +48,8 @@ pub(crate) enum Check {
     Note(NoteKind, Severity),
     /// A whole run.
     Run(fn(Run<'_>) -> Option<Fired>),
+    /// What the places of a run's I/Os say, target by target: finding that out takes longer than all other rules.
+    Places(fn(&[PlacesOf<'_>]) -> Option<Fired>),
     /// A step that measured something.
     Step(fn(StepCase<'_>) -> Option<Fired>),
     /// A load beside its expectation.
@@ -110,8 +113,8 @@ pub(crate) const RULES: [Rule; 101] = [
     Rule::new("fuse", Note(NoteKind::Fuse, Info)),
     Rule::new("mount-options", Note(NoteKind::MountOptions, Info)),
     Rule::new("fragmented", Check::Run(target::fragmented)),
-    Rule::new("slow-member", Check::Run(places::slow_member)),
-    Rule::new("slow-region", Check::Run(places::slow_region)),
+    Rule::new("slow-member", Check::Places(places::slow_member)),
+    Rule::new("slow-region", Check::Places(places::slow_region)),
     Rule::new("in-memory", Check::Run(target::in_memory)),
     Rule::new("small-span", Check::Run(target::small_span)),
     Rule::new("storage-memory", Check::Run(memory::storage_memory)),

@@ -1,6 +1,6 @@
 //! Where the slow I/Os lie, by a sample of the run's own I/Os.
 
-use assay_record::MemberKind;
+use assay_record::{MemberKind, TargetFacts};
 use assay_surface::LoadPlaces;
 
 use super::{Fired, Run};
@@ -8,24 +8,30 @@ use crate::figures::whole;
 use crate::finding::{Evidence, Severity};
 use crate::places::{chunks_say, member_says, places, region_says};
 
-/// What was found on the first target on which something was found, with its address.
-fn first<T>(run: Run<'_>, of: impl Fn(LoadPlaces) -> Option<T>) -> Option<(T, &str, MemberKind)> {
-    (0..).zip(&run.header.targets).find_map(|(index, target)| {
-        let found = of(places(run.header, run.summary, index)?)?;
-        Some((found, target.address.as_str(), target.member.kind))
-    })
+/// What the places of the I/Os on a target say.
+pub(crate) struct PlacesOf<'r> {
+    target: &'r TargetFacts,
+    places: LoadPlaces,
 }
 
-pub(super) fn slow_member(run: Run<'_>) -> Option<Fired> {
-    let ((stripe, ios), address, kind) = first(run, |of| Some((of.stripe?, of.ios)))?;
+/// Returns what is known of the places on each target of a run.
+pub(super) fn of_targets(run: Run<'_>) -> Vec<PlacesOf<'_>> {
+    let of = |(index, target)| Some(PlacesOf { target, places: places(run.header, run.summary, index)? });
+    run.header.targets.iter().enumerate().filter_map(of).collect()
+}
+
+pub(super) fn slow_member(all: &[PlacesOf<'_>]) -> Option<Fired> {
+    let (target, stripe, ios) =
+        all.iter().find_map(|of| Some((of.target, of.places.stripe.as_ref()?, of.places.ios)))?;
+    let address = &target.address;
     let slow = stripe.slow.first()?;
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
             "on {address} {}, by the offsets of {} I/Os: nearly all I/Os that are outstanding wait there.",
-            match kind {
-                MemberKind::File | MemberKind::Nfs => chunks_say(&stripe)?,
-                _ => member_says(&stripe)?,
+            match target.member.kind {
+                MemberKind::File | MemberKind::Nfs => chunks_say(stripe)?,
+                _ => member_says(stripe)?,
             },
             whole(ios as f64)
         ),
@@ -41,8 +47,10 @@ pub(super) fn slow_member(run: Run<'_>) -> Option<Fired> {
     })
 }
 
-pub(super) fn slow_region(run: Run<'_>) -> Option<Fired> {
-    let ((region, ios), address, _) = first(run, |of| Some((of.region?, of.ios)))?;
+pub(super) fn slow_region(all: &[PlacesOf<'_>]) -> Option<Fired> {
+    let (target, region, ios) =
+        all.iter().find_map(|of| Some((of.target, of.places.region?, of.places.ios)))?;
+    let address = &target.address;
     Some(Fired {
         severity: Severity::Warning,
         says: format!("on {address} {}, by the offsets of {} I/Os.", region_says(&region), whole(ios as f64)),
