@@ -93,14 +93,11 @@ impl Dialect {
          @> run_pairs(lower(?::text COLLATE \"default\")) COLLATE \"C\""
     }
 
-    /// Makes a JSON array of the ids of runs a table: `placed_run`, and its `place` in the array.
-    pub(crate) fn with_places(self) -> &'static str {
+    /// Returns the texts of a JSON array.
+    pub(crate) fn given(self) -> &'static str {
         match self {
-            Self::Sqlite => "WITH placed (placed_run, place) AS (SELECT value, key FROM json_each(?)) ",
-            Self::Postgres => {
-                "WITH placed (placed_run, place) AS (SELECT value, number FROM \
-                 json_array_elements_text(?::text::json) WITH ORDINALITY AS given (value, number)) "
-            }
+            Self::Sqlite => "SELECT value FROM json_each(?)",
+            Self::Postgres => "SELECT value FROM json_array_elements_text(?::text::json) AS given (value)",
         }
     }
 

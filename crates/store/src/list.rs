@@ -3,6 +3,8 @@
 //! A row's text for the search is kept by the database (`schema.rs`, `postgres/schema.rs`): id, plan, label, note,
 //! host, targets, and the words of the run's digest. How words are looked for in it is in `search.rs`.
 
+use std::collections::HashMap;
+
 use assay_record::{Outcome, RunDigest, Severity};
 
 use crate::condition::Condition;
@@ -94,16 +96,15 @@ const NEWEST_OF_SLICE: &str = "slice_started DESC, slice_id DESC";
 const OLDEST_OF_SLICE: &str = "slice_started, slice_id";
 
 impl RunOrder<'_> {
-    /// What runs are sorted by before their time, and in which direction; of runs joined with what
-    /// [`RunOrder::join`] says.
+    /// What runs are sorted by before their time, and in which direction.
     fn key(self) -> Option<(&'static str, &'static str)> {
         match self {
-            Self::Newest | Self::Oldest => None,
+            // Those that come first are a list of their own.
+            Self::Newest | Self::Oldest | Self::First(_) => None,
             Self::Target => Some(("targets", "")),
             Self::Plan => Some(("name", "")),
             Self::P99 => Some(("p99_us", " DESC NULLS LAST")),
             Self::Limit => Some(("verdict", " NULLS LAST")),
-            Self::First(_) => Some(("place", " NULLS LAST")),
         }
     }
 
@@ -123,30 +124,13 @@ impl RunOrder<'_> {
             (true, _) => OLDEST_OF_SLICE,
         };
         let table = format!(
-            "(SELECT id AS slice_id, started_unix_ms AS slice_started{column} FROM run{}{} ORDER BY {walk} \
+            "(SELECT id AS slice_id, started_unix_ms AS slice_started{column} FROM run{} ORDER BY {walk} \
              LIMIT {} OFFSET {}) AS slice",
-            self.join(),
             passing.clause(),
             sql_count(slice.limit),
             sql_count(slice.skip),
         );
         (table, terms)
-    }
-
-    /// What the runs are joined with to be ordered.
-    fn join(self) -> &'static str {
-        match self {
-            Self::First(_) => " LEFT JOIN placed ON placed_run = run.run",
-            Self::Newest | Self::Oldest | Self::Target | Self::Plan | Self::P99 | Self::Limit => "",
-        }
-    }
-
-    /// What stands before the query, and the JSON of its value: a table of the runs that come first.
-    fn with(self, dialect: Dialect) -> (&'static str, Option<String>) {
-        match self {
-            Self::First(runs) => (dialect.with_places(), Some(serde_json::json!(runs).to_string())),
-            Self::Newest | Self::Oldest | Self::Target | Self::Plan | Self::P99 | Self::Limit => ("", None),
-        }
     }
 }
 
@@ -227,18 +211,64 @@ impl Reader {
         order: RunOrder<'_>,
     ) -> Result<RunPage, StoreError> {
         let passing = self.passing(filter)?;
-        let dialect = self.database.dialect();
-        let (with, first) = order.with(dialect);
+        match order {
+            RunOrder::First(first) => self.list_first(&passing, slice, first),
+            _ => self.list_passing(&passing, slice, order),
+        }
+    }
+
+    /// Returns a slice of the runs that pass: those of a list in its order, then the others, the newest first. Only the
+    /// rows of the slice are read, and no run is sorted.
+    fn list_first(
+        &self,
+        passing: &Passing,
+        slice: RunSlice,
+        first: &[String],
+    ) -> Result<RunPage, StoreError> {
+        let given = serde_json::json!(first).to_string();
+        let is_given = format!("run IN ({})", self.database.dialect().given());
+        let among = passing.and(&is_given, Some(Wanted::Text(given)));
+        let found = self.rows_of_runs(&format!("SELECT run, id FROM run{}", among.clause()), &among.values());
+        let number = |row: &Row| Ok((row.text(0)?.to_owned(), row.integer(1)?));
+        let numbers: Result<HashMap<String, i64>, SqlError> =
+            found.and_then(|rows| rows.iter().map(number).collect());
+        let numbers = numbers.map_err(|source| self.read_error(source))?;
+        let first: Vec<(&String, i64)> =
+            first.iter().filter_map(|run| Some((run, *numbers.get(run)?))).collect();
+        let own = first.get(slice.skip..).unwrap_or_default();
+        let own = &own[..own.len().min(slice.limit)];
+        let all = |of: &[(&String, i64)]| one_of(&of.iter().map(|(_, id)| *id).collect::<Vec<_>>());
+        let mut page = self.list_passing(&passing.and(&all(own), None), RunSlice::ALL, RunOrder::Newest)?;
+        let places: HashMap<&String, usize> = own.iter().map(|(run, _)| *run).zip(0..).collect();
+        page.runs.sort_by_key(|run| places.get(&run.row.run).copied());
+        let limit = slice.limit.saturating_sub(own.len());
+        if limit > 0 {
+            // A list without a member has NULL, which no run is not.
+            let others = match first.is_empty() {
+                true => passing.clone(),
+                false => passing.and(&format!("NOT ({})", all(&first)), None),
+            };
+            let slice = RunSlice { skip: slice.skip.saturating_sub(first.len()), limit };
+            page.runs.extend(self.list_passing(&others, slice, RunOrder::Newest)?.runs);
+        }
+        (page.matching, page.has_more) = self.counted(passing, slice)?;
+        Ok(page)
+    }
+
+    fn list_passing(
+        &self,
+        passing: &Passing,
+        slice: RunSlice,
+        order: RunOrder<'_>,
+    ) -> Result<RunPage, StoreError> {
         // Where so many are passed over, to count all takes no longer, and then the shorter way is known.
-        let all = (slice.skip >= COUNTED_MAX).then(|| self.count_passing(&passing)).transpose()?;
-        let (table, terms) = order.slice(&passing, Walked::to(slice, order, all));
+        let all = (slice.skip >= COUNTED_MAX).then(|| self.count_passing(passing)).transpose()?;
+        let (table, terms) = order.slice(passing, Walked::to(slice, order, all));
         let text = format!(
-            "{with}SELECT {COLUMNS}, id, digest.body, digest.crc32c FROM {table} JOIN run ON run.id = slice_id \
+            "SELECT {COLUMNS}, id, digest.body, digest.crc32c FROM {table} JOIN run ON run.id = slice_id \
              LEFT JOIN digest ON digest.run_id = run.id ORDER BY {terms}"
         );
-        let first = first.as_deref().map(Value::Text);
-        let values: Vec<Value<'_>> = first.into_iter().chain(passing.values()).collect();
-        let found = self.rows_of_runs(&text, &values).map_err(|source| self.read_error(source))?;
+        let found = self.rows_of_runs(&text, &passing.values()).map_err(|source| self.read_error(source))?;
         // A digest that cannot be read is made again, and is no reason to list nothing.
         let digest = |row: &Row| {
             let text = row.text_if_any(COLUMN_COUNT + 1).ok().flatten()?;
@@ -252,7 +282,7 @@ impl Reader {
         let (matching, has_more) = match all {
             Some(all) => (all, false),
             None if is_last => (slice.skip + runs.len(), false),
-            None => self.counted(&passing, slice)?,
+            None => self.counted(passing, slice)?,
         };
         Ok(RunPage { runs, matching, has_more })
     }
@@ -278,10 +308,8 @@ impl Reader {
 
     /// Returns the first complete test of each run of a plan that passes a filter; no digest is read.
     pub fn first_tests(&self, filter: &RunFilter, plan: &str) -> Result<Vec<FirstTest>, StoreError> {
-        let mut passing = self.passing(filter)?;
-        passing.conditions.push("name = ?".to_owned());
-        passing.values.push(Wanted::Text(plan.to_owned()));
-        passing.conditions.push("first_load IS NOT NULL".to_owned());
+        let passing = self.passing(filter)?.and("name = ?", Some(Wanted::Text(plan.to_owned())));
+        let passing = passing.and("first_load IS NOT NULL", None);
         let text = format!("SELECT run, first_load, first_iops FROM run{}", passing.clause());
         let rows = self.rows_of_runs(&text, &passing.values());
         let of = |row: &Row| {
@@ -524,7 +552,7 @@ fn sql_count(count: usize) -> i64 {
 }
 
 /// The conditions of a filter, as SQL.
-#[derive(Default)]
+#[derive(Debug, Clone, Default)]
 struct Passing {
     conditions: Vec<String>,
     values: Vec<Wanted>,
@@ -580,6 +608,14 @@ impl Passing {
             }
             None => {}
         }
+        passing
+    }
+
+    /// Returns the same with one condition more.
+    fn and(&self, condition: &str, value: Option<Wanted>) -> Self {
+        let mut passing = self.clone();
+        passing.conditions.push(condition.to_owned());
+        passing.values.extend(value);
         passing
     }
 
