@@ -112,3 +112,12 @@ fn few_runs_equal_runs_and_one_outlier_are_no_change() {
     let found = changes(&exact);
     assert_eq!((found.len(), found[0].index), (1, 6), "without any scatter");
 }
+
+#[test]
+fn the_medians_of_all_beginnings_are_those_of_each() {
+    let mut normal = Normal(0x9e37_79b9_7f4a_7c15);
+    // Of some numbers there are several.
+    let values: Vec<f64> = (0..200).map(|_| (normal.next() * 10.0).round() / 10.0).collect();
+    let each: Vec<f64> = (1..=values.len()).map(|count| median(&values[..count])).collect();
+    assert_eq!(running_medians(values.iter()), each);
+}
