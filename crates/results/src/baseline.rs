@@ -5,6 +5,7 @@ use assay_record::{Outcome, RunDigest, RunHeader};
 use assay_report::held::{Held, Origin, THIS_RUN};
 use assay_store::{Baseline, BaselineOf, Reader, RunFilter, RunRow, RunSlice, StoreError};
 
+use crate::readings::Readings;
 use crate::sides::repetitions;
 use crate::stored::{ReadError, Stored};
 
@@ -72,11 +73,10 @@ pub fn held(store: &Reader, header: &RunHeader, readings: Vec<ResultSet>) -> Res
 ///
 /// # Errors
 /// Where the store, or a run of the baseline, cannot be read.
-pub fn baseline_side(store: &Reader, row: &RunRow) -> Result<Option<Side>, ReadError> {
+pub fn baseline_side(store: &Reader, known: &Readings, row: &RunRow) -> Result<Option<Side>, ReadError> {
     let Some(baseline) = baseline_of(store, &row.name, &keys_of_row(store, row)?)? else { return Ok(None) };
     let runs = runs_of_baseline(store, &baseline)?;
-    let read = |run: &String| Ok(Stored::read_extract(store, run)?.result_set());
-    let readings = runs.iter().map(read).collect::<Result<Vec<_>, ReadError>>()?;
+    let readings = runs.iter().map(|run| known.read(store, run)).collect::<Result<Vec<_>, _>>()?;
     let name = match &baseline.of {
         BaselineOf::Run(run) => run.clone(),
         BaselineOf::Label(label) => label.clone(),

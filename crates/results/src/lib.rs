@@ -11,6 +11,7 @@
 mod baseline;
 mod complete;
 mod known;
+mod readings;
 mod short;
 mod sides;
 mod stored;
@@ -22,6 +23,7 @@ pub use baseline::{
 };
 pub use complete::{complete, completed, incomplete};
 pub use known::{KnownTargets, TargetHistory};
+pub use readings::Readings;
 pub use short::{Baselines, InShort};
 pub use sides::{labelled, name_of, repetitions, with_distinct_names};
 pub use stored::{ReadError, Stored, collector_of, judged, status, summary_stored};

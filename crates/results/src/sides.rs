@@ -6,6 +6,7 @@ use assay_analysis::compare::{ResultSet, Side, Source};
 use assay_record::Outcome;
 use assay_store::{LabelledRun, Reader, RunFilter, RunRow, RunSlice, RunState, StoreError};
 
+use crate::readings::Readings;
 use crate::stored::{ReadError, Stored};
 
 /// A spread needs no more repetitions of one label than this; reading a run takes time.
@@ -88,7 +89,7 @@ fn in_short(store: &Reader, run: &LabelledRun) -> Option<ResultSet> {
 ///
 /// # Errors
 /// Where the store, or one of them, cannot be read.
-pub fn labelled(store: &Reader, label: &str) -> Result<Option<Side>, ReadError> {
+pub fn labelled(store: &Reader, known: &Readings, label: &str) -> Result<Option<Side>, ReadError> {
     let filter = RunFilter {
         on_label: Some(label.to_owned()),
         state: Some(RunState::Ended(Outcome::Done)),
@@ -105,9 +106,8 @@ pub fn labelled(store: &Reader, label: &str) -> Result<Option<Side>, ReadError> 
     if rows.is_empty() {
         return Ok(None);
     }
-    let read = |row: &RunRow| Ok(Stored::read_extract(store, &row.run)?.result_set());
-    let readings = rows.iter().take(REPETITIONS_MAX).map(read);
-    Ok(Some(Side { name: label.to_owned(), readings: readings.collect::<Result<_, ReadError>>()? }))
+    let readings = rows.iter().take(REPETITIONS_MAX).map(|row| known.read(store, &row.run));
+    Ok(Some(Side { name: label.to_owned(), readings: readings.collect::<Result<_, _>>()? }))
 }
 
 /// Returns a name for repetitions that share no label; a list of many ids is longer than what is said of them.

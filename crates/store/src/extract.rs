@@ -16,7 +16,7 @@ use crate::address::StoreAddress;
 use crate::database::Database;
 use crate::error::StoreError;
 use crate::reader::Reader;
-use crate::sql::{SqlError, values};
+use crate::sql::{Row, SqlError, values};
 use crate::store::Store;
 use crate::writer::RunWriter;
 
@@ -28,12 +28,7 @@ impl Reader {
     /// events.
     pub fn extract<T: DeserializeOwned>(&self, run: &str, version: u32) -> Result<Option<T>, StoreError> {
         let read = |source| self.read_error(source);
-        let query = "SELECT body, crc32c FROM extract JOIN run ON run.id = run_id
-                     WHERE run = ?1 AND version = ?2
-                     AND events = (SELECT max(sequence) + 1 FROM event WHERE event.run_id = run.id)";
-        let Some(row) = self.database.row(query, values![run, version]).map_err(read)? else {
-            return Ok(None);
-        };
+        let Some(row) = self.row_of_extract("body, crc32c", run, version)? else { return Ok(None) };
         let (body, checksum) = (row.blob(0).map_err(read)?, row.integer(1).map_err(read)?);
         if i64::from(crc32c::crc32c(body)) != checksum {
             return Ok(None);
@@ -41,6 +36,20 @@ impl Reader {
         let mut text = String::new();
         let inflated = DeflateDecoder::new(body).take(BYTES_MAX).read_to_string(&mut text);
         Ok(inflated.ok().and_then(|_| serde_json::from_str(&text).ok()))
+    }
+
+    /// Returns the checksum of that extract, without reading it.
+    pub fn extract_checksum(&self, run: &str, version: u32) -> Result<Option<i64>, StoreError> {
+        let row = self.row_of_extract("crc32c", run, version)?;
+        row.map(|row| row.integer(0)).transpose().map_err(|source| self.read_error(source))
+    }
+
+    fn row_of_extract(&self, columns: &str, run: &str, version: u32) -> Result<Option<Row>, StoreError> {
+        let query = format!(
+            "SELECT {columns} FROM extract JOIN run ON run.id = run_id WHERE run = ?1 AND version = ?2
+             AND events = (SELECT max(sequence) + 1 FROM event WHERE event.run_id = run.id)"
+        );
+        self.database.row(&query, values![run, version]).map_err(|source| self.read_error(source))
     }
 }
 

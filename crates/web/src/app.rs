@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use assay_analysis::RunSummary;
 use assay_report::held::Held;
-use assay_results::KnownTargets;
+use assay_results::{KnownTargets, Readings};
 use assay_store::{Reader, Store};
 use tokio::sync::Semaphore;
 
@@ -45,6 +45,8 @@ pub(crate) struct App {
     pub(crate) texts: Arc<Texts>,
     /// What the pages of all targets and the metrics know of each.
     pub(crate) known: KnownTargets,
+    /// What comparisons know of runs.
+    pub(crate) readings: Readings,
     /// Simulations of arrays that may be made at once: each keeps a CPU busy for up to a second.
     pub(crate) simulations: Semaphore,
 
@@ -82,6 +84,7 @@ impl App {
             live: Live::default(),
             texts: Arc::default(),
             known: KnownTargets::default(),
+            readings: Readings::default(),
             simulations: Semaphore::new(1),
             lacking: AtomicUsize::new(0),
             sessions: Mutex::default(),

@@ -3,8 +3,8 @@
 use assay_analysis::compare::{Change, ResultSet, Side, compare_with};
 use assay_record::RunHeader;
 use assay_results::{
-    Baselines, InShort, LastTest, Stored, TargetRuns, against_earlier, baseline_level, baseline_side,
-    complete, labelled, read_extract_held, repetitions,
+    Baselines, InShort, LastTest, Readings, Stored, TargetRuns, against_earlier, baseline_level,
+    baseline_side, complete, labelled, read_extract_held, repetitions,
 };
 use assay_store::{Baseline, BaselineOf, ListedRun, RunFilter, RunSlice, Store};
 use assay_testkit::synthetic;
@@ -70,10 +70,10 @@ fn a_baseline_has_one_value_in_the_trend_the_terminal_and_the_comparison() {
         readings: vec![Stored::read_extract(&store, &later.run).unwrap().result_set()],
     };
     let row = store.row(&later.run).unwrap();
-    let sides = [labelled(&store, "before").unwrap().unwrap(), own.clone()];
+    let sides = [labelled(&store, &Readings::default(), "before").unwrap().unwrap(), own.clone()];
     let compared = compare_with(&sides, &[]);
     let compared = compared.tests[0].cells[0].as_ref().unwrap();
-    let sides = [baseline_side(&store, &row).unwrap().unwrap(), own];
+    let sides = [baseline_side(&store, &Readings::default(), &row).unwrap().unwrap(), own];
     let linked = compare_with(&sides, &[]);
     let linked = linked.tests[0].cells[0].as_ref().unwrap();
     // The list had a mark, and a colour, where the page of the run said noise.
@@ -163,7 +163,7 @@ fn a_relative_path_is_that_of_the_folder_of_the_run_wherever_it_is_read() {
     let (address, of) = ("/mnt/far/t.dat".to_owned(), BaselineOf::Run(first.run.clone()));
     store.set_baseline(&Baseline { address, plan: "nightly".into(), of, set_unix_ms: 1 }).unwrap();
     assert!(read_extract_held(&store, &second.run).unwrap().baseline.is_some());
-    assert!(baseline_side(&store, &store.row(&second.run).unwrap()).unwrap().is_some());
+    assert!(baseline_side(&store, &Readings::default(), &store.row(&second.run).unwrap()).unwrap().is_some());
     let listed = store.list(&RunFilter::default(), RunSlice { skip: 0, limit: 1 }).unwrap().runs;
     let against = Baselines::read(&store).unwrap().against(&store, &listed[0]);
     assert!(matches!(against, Some(InShort::Ratio { ratio, .. }) if ratio < 0.6), "{against:?}");
@@ -277,7 +277,7 @@ fn of_many_repetitions_the_newest_are_compared() {
     run(&store, 12, "once", 150.0);
     let newest = |from: usize| runs[from..].iter().rev().map(|header| header.run.clone()).collect::<Vec<_>>();
     let ids = |side: &Side| side.readings.iter().map(|set| set.id.clone()).collect::<Vec<_>>();
-    assert_eq!(ids(&labelled(&store, "nightly").unwrap().unwrap()), newest(4));
+    assert_eq!(ids(&labelled(&store, &Readings::default(), "nightly").unwrap().unwrap()), newest(4));
     // Of the label of an old run too.
     let set = Stored::read_extract(&store, &runs[0].run).unwrap().result_set();
     let history = repetitions(&store, &[Side { name: String::new(), readings: vec![set] }]).unwrap();

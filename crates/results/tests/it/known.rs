@@ -1,8 +1,9 @@
-//! What is remembered of a target is what the store says of it.
+//! What is remembered of a target, and of a run, is what the store says of it.
 
 use std::sync::Arc;
 
-use assay_results::{KnownTargets, TargetHistory, TargetRuns};
+use assay_analysis::RunExtract;
+use assay_results::{KnownTargets, Readings, Stored, TargetHistory, TargetRuns, collector_of};
 use assay_store::Store;
 
 use crate::baseline::{TARGET, filled, run};
@@ -58,4 +59,25 @@ fn check(remembered: &TargetHistory, stored: &TargetHistory, what: &str) {
     assert_eq!(rows(&remembered.target), rows(&stored.target), "{what}");
     assert_eq!(last(&remembered.target), last(&stored.target), "{what}");
     assert_eq!(remembered.target.count, stored.target.count, "{what}");
+}
+
+/// A comparison of eight labels read 64 runs, and judged each by the array of its targets, whenever one was removed.
+#[test]
+fn a_run_is_read_once_for_comparisons_until_it_is_another_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("runs.sqlite")).unwrap();
+    let id = run(&store, 1, "first", 170.0).run;
+    let known = Readings::default();
+    let read = || known.read(&store, &id).unwrap();
+    let before = read();
+    assert_eq!(before, Stored::read_extract(&store, &id).unwrap().result_set());
+    assert!(Arc::ptr_eq(&before.rows[0].heat, &read().rows[0].heat), "it was read again");
+    // As an import replaces a run of which the store lost the rest.
+    let (header, mut events) = (store.header(&id).unwrap(), store.load(&id).unwrap());
+    events.truncate(4);
+    let part = collector_of(&header, &events).extract();
+    let all = store.load(&id).unwrap().len();
+    store.set_extract(&id, RunExtract::VERSION, (all, &part)).unwrap();
+    assert_ne!(read(), before);
+    assert_eq!(read(), Stored::read_extract(&store, &id).unwrap().result_set());
 }

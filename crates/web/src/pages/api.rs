@@ -168,8 +168,9 @@ async fn comparison(
     Query(query): Query<Vec<(String, String)>>,
 ) -> Result<Response, Refusal> {
     let asked = Fields::new(query);
+    let shared = Arc::clone(&app);
     app.with_store(move |store| {
-        Ok(answer(compare::document(&compared(store, &sides_of(&asked)?)?).to_string()))
+        Ok(answer(compare::document(&compared(&shared, store, &sides_of(&asked)?)?).to_string()))
     })
     .await
 }

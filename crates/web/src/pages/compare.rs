@@ -6,10 +6,9 @@ use assay_analysis::compare::{Comparison, ResultSet, Side, compare_with};
 use assay_analysis::judge_published;
 use assay_model::array::{Array, parse, shipped};
 use assay_model::published;
-use assay_record::RunHeader;
 use assay_report::html::{self as report, escape};
 use assay_report::minute;
-use assay_results::{Stored, baseline_side, labelled, repetitions, with_distinct_names};
+use assay_results::{baseline_side, labelled, repetitions, with_distinct_names};
 use assay_store::{Reader, RunFilter, RunRow, RunSlice};
 use axum::extract::{Extension, Query, State};
 use axum::response::Response;
@@ -41,13 +40,14 @@ pub(crate) async fn page(
     if !app.options.store.exists() {
         return Err(Refusal::no_store());
     }
+    let shared = Arc::clone(&app);
     app.with_store(move |store| {
         let names: Vec<&str> = chosen(&asked)?;
         let compared = match names.len() {
             0 => "<h1>Compare</h1>\n".to_owned(),
             1 => "<h1>Compare</h1>\n<p>Choose at least one more result.</p>\n".to_owned(),
             _ => {
-                let body = report::comparison_body(&compared(store, &names)?, report::Links::Runs);
+                let body = report::comparison_body(&compared(&shared, store, &names)?, report::Links::Runs);
                 format!("{}<div class=\"compared\">\n{}</div>\n", tools(&names), report::folded(&body))
             }
         };
@@ -103,43 +103,35 @@ fn tools(names: &[&str]) -> String {
     )
 }
 
-pub(crate) fn compared(store: &Reader, names: &[&str]) -> Result<Comparison, Refusal> {
-    let mut first: Option<RunHeader> = None;
-    let mut sides = Vec::new();
-    for name in names.iter().filter(|name| !name.contains(':')) {
+pub(crate) fn compared(app: &App, store: &Reader, names: &[&str]) -> Result<Comparison, Refusal> {
+    let is_run = |name: &str| !name.contains(':');
+    let first = names.iter().copied().find(|name| is_run(name));
+    let side = |name: &&str| -> Result<Side, Refusal> {
+        if !is_run(name) {
+            return other_side(app, store, name, first);
+        }
         checked_id(name)?;
-        let stored = Stored::read_extract(store, name)?;
-        sides.push((
-            *name,
-            Side {
-                name: stored.label.clone().unwrap_or_else(|| (*name).to_owned()),
-                readings: vec![stored.result_set()],
-            },
-        ));
-        first.get_or_insert(stored.header);
-    }
-    let mut all = Vec::new();
-    for name in names {
-        let known = sides.iter().position(|(known, _)| known == name).map(|index| sides.swap_remove(index).1);
-        all.push(match known {
-            Some(side) => side,
-            None => other_side(store, name, first.as_ref())?,
-        });
-    }
-    let sides = with_distinct_names(all);
+        let label = store.row(name)?.label;
+        Ok(Side {
+            name: label.unwrap_or_else(|| (*name).to_owned()),
+            readings: vec![app.readings.read(store, name)?],
+        })
+    };
+    let sides = names.iter().map(side).collect::<Result<Vec<_>, _>>()?;
+    let sides = with_distinct_names(sides);
     let history = repetitions(store, &sides)?;
     Ok(compare_with(&sides, &history))
 }
 
 /// Returns the side that is no run.
-fn other_side(store: &Reader, name: &str, first: Option<&RunHeader>) -> Result<Side, Refusal> {
+fn other_side(app: &App, store: &Reader, name: &str, first: Option<&str>) -> Result<Side, Refusal> {
     if let Some(label) = name.strip_prefix(LABEL) {
-        let side = labelled(store, label)?;
+        let side = labelled(store, &app.readings, label)?;
         return side.ok_or_else(|| Refusal::not_found("No run that has ended has that label."));
     }
     if let Some(run) = name.strip_prefix(BASELINE_OF) {
         checked_id(run)?;
-        let side = baseline_side(store, &store.row(run)?)?;
+        let side = baseline_side(store, &app.readings, &store.row(run)?)?;
         return side.ok_or_else(|| Refusal::not_found("The plan and target of that run have no baseline."));
     }
     if let Some(table) = name.strip_prefix("published:") {
@@ -150,16 +142,16 @@ fn other_side(store: &Reader, name: &str, first: Option<&RunHeader>) -> Result<S
         return Ok(Side { name: table.name, readings });
     }
     if let Some(array) = array_named(store, name)? {
-        let Some(header) = first else {
+        let Some(first) = first else {
             return Err(Refusal::bad(
                 "An array is compared with a run: choose a run too. The array is predicted for its plan.",
             ));
         };
-        let readings = vec![ResultSet::of_array(&array, header)];
+        checked_id(first)?;
+        let readings = vec![ResultSet::of_array(&array, &store.header(first)?)];
         return Ok(Side { name: array.name, readings });
     }
-    // The same run twice.
-    Err(Refusal::bad("Each result can be chosen once."))
+    Err(Refusal::not_found("There is no result of that name."))
 }
 
 /// Returns the array that a name means: one that ships, or that of a target; `None` for the name of something else.

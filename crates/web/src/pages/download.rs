@@ -50,8 +50,9 @@ pub(crate) async fn comparison(
 ) -> Result<Response, Refusal> {
     let asked = Fields::new(query);
     let form = form(&asked)?;
+    let shared = Arc::clone(&app);
     app.with_store(move |store| {
-        let comparison = compared(store, &sides_of(&asked)?)?;
+        let comparison = compared(&shared, store, &sides_of(&asked)?)?;
         Ok(file(form, "assay-comparison", of_comparison(&comparison, form)))
     })
     .await
