@@ -1,6 +1,6 @@
 //! Pages over a store with 10,000 runs (`ASSAY_BENCH_RUNS`), asked for as a browser does: the first time and medians
-//! beside their goals. With `ASSAY_BENCH_HOLD` it serves the store until its input ends, for a browser. Decides
-//! nothing.
+//! beside their goals, and the CPU time of the process in both. With `ASSAY_BENCH_HOLD` it serves the store until its
+//! input ends, for a browser. Decides nothing.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark prints, and fails where it must")]
 #![expect(dead_code, reason = "what tests use and this does not")]
 
@@ -11,7 +11,7 @@ mod many;
 #[path = "../tests/it/served.rs"]
 mod served;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use assay_store::{Baseline, BaselineOf, RunFilter, RunSlice};
 use assay_web::{Limits, RequestRate};
@@ -32,7 +32,7 @@ fn main() {
     };
     many::fill(&served.store(), 0.0, extract);
     complete(&served);
-    println!("{} runs; the first time, and medians of {ROUNDS}", many::runs());
+    println!("{} runs; the first time, and medians of {ROUNDS}; CPU time likewise", many::runs());
     say(&served, "now", "/", 20);
     say(&served, "list", "/runs", 20);
     say(&served, "list, last page", "/runs?page=999999", 50);
@@ -124,27 +124,41 @@ fn say(served: &Served, name: &str, path: &str, goal_ms: u64) {
     say_after(served, name, path, goal_ms, &|_| ());
 }
 
+/// Returns the CPU time of this process so far, ms: what a page costs, whatever else runs on the machine.
+fn cpu_ms() -> f64 {
+    let of_thread = |thread: std::io::Result<std::fs::DirEntry>| {
+        let text = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+        text.split(' ').next()?.parse::<f64>().ok()
+    };
+    std::fs::read_dir("/proc/self/task").unwrap().filter_map(of_thread).sum::<f64>() / 1e6
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
 /// The same, with something done before each request.
 fn say_after(served: &Served, name: &str, path: &str, goal_ms: u64, before: &dyn Fn(usize)) {
     let mut bytes = 0;
     // Answers of the last second are kept by their addresses.
     let sign = if path.contains('?') { '&' } else { '?' };
-    let mut times: Vec<Duration> = (0..ROUNDS)
+    let (times, cpu): (Vec<f64>, Vec<f64>) = (0..ROUNDS)
         .map(|round| {
             before(round);
-            let began = Instant::now();
+            let (began, used) = (Instant::now(), cpu_ms());
             let answer = served.get(&format!("{path}{sign}round={round}"), &[]);
             assert_eq!(answer.status, 200, "{path}: {}", answer.body);
             bytes = answer.body.len();
-            began.elapsed()
+            (began.elapsed().as_secs_f64() * 1e3, cpu_ms() - used)
         })
-        .collect();
-    let first_ms = times[0].as_secs_f64() * 1e3;
-    times.sort_unstable();
-    let median_ms = times[times.len() / 2].as_secs_f64() * 1e3;
+        .unzip();
+    let (first_ms, first_cpu_ms) = (times[0], cpu[0]);
+    let (median_ms, cpu_ms) = (median(times), median(cpu));
     let verdict = if median_ms <= goal_ms as f64 { "" } else { "   MISSED" };
     println!(
-        "{name:<30} {first_ms:>9.2} {median_ms:>9.2} ms   goal {goal_ms} ms   {} KiB{verdict}",
+        "{name:<42} {first_ms:>8.1} {median_ms:>8.1} ms, CPU {first_cpu_ms:>6.1} {cpu_ms:>6.1} ms   \
+         goal {goal_ms} ms   {} KiB{verdict}",
         bytes >> 10
     );
 }
