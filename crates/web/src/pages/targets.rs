@@ -239,8 +239,8 @@ fn figures(last: &[LastTest<'_>], found: Option<&Found>) -> String {
     let mut items: Vec<(&str, String)> = Vec::new();
     let mut number =
         |title, value: Option<f64>| items.extend(value.map(|value| (title, rounded_long(value))));
-    // The highest whole second of a window of hardly one may be below its mean.
-    let peak = |second: Option<f64>, mean: f64| second.map(|second| second.max(mean));
+    // The highest whole second of a window of hardly one may be below its mean, and one without has its mean.
+    let peak = |second: Option<f64>, mean: f64| Some(second.map_or(mean, |second| second.max(mean)));
     number("IOPS, peak", best(&|last| peak(last.test.iops_max, last.test.iops.value)));
     number("IOPS, mean", best(&|last| Some(last.test.iops.value)));
     number("MiB/s, peak", best(&|last| peak(last.test.mib_per_s_max, last.test.mib_per_s.value)));
@@ -358,11 +358,43 @@ pub(crate) fn encoded(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use assay_analysis::compare::Effective;
+    use assay_record::{FigureDigest, TestDigest};
+    use assay_store::{ListedRun, RunRow};
+
     use super::*;
 
     #[test]
     fn a_range_of_one_number_is_that_number() {
         assert_eq!(percent_between(0.969, 0.9701), "97 %");
         assert_eq!(percent_between(0.61, 0.97), "61 to 97 %");
+    }
+
+    /// The peak of all tests was below their mean, as the fastest had no whole second.
+    #[test]
+    fn a_peak_is_never_below_the_mean() {
+        let row = RunRow {
+            run: "261130-aaaa".to_owned(),
+            name: String::new(),
+            status: None,
+            is_running: false,
+            label: None,
+            note: None,
+            started_unix_ms: 0,
+            targets: Vec::new(),
+            lost: None,
+            host: None,
+            unreadable: None,
+        };
+        let run = ListedRun { row, digest: None };
+        let test = |iops: f64, iops_max| TestDigest {
+            iops: FigureDigest { value: iops, lo: None, hi: None },
+            iops_max,
+            ..TestDigest::default()
+        };
+        let tests = [test(2_000.0, Some(2_500.0)), test(3_700.0, None)];
+        let last = tests.iter().map(|test| LastTest { run: &run, test, effective: Effective::default() });
+        let html = figures(&last.collect::<Vec<_>>(), None);
+        assert!(html.contains("<dt>IOPS, peak</dt><dd>3,700</dd>"), "{html}");
     }
 }
