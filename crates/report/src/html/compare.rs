@@ -58,7 +58,10 @@ fn sides(comparison: &Comparison) -> String {
     let mut facts: Vec<Fact> = Vec::new();
     for (index, side) in comparison.sides.iter().enumerate() {
         let name = format!("{} {}", letter(index), side.name);
-        facts.push((name, format!("{}: {}", side.runs.join(", "), side.about)));
+        let runs = side.runs.join(", ");
+        // A run without a label of its own goes by its id.
+        let runs = if runs == side.name { String::new() } else { format!("{runs}: ") };
+        facts.push((name, format!("{runs}{}", side.about)));
     }
     for difference in &comparison.differences {
         let means = match difference.weight {
