@@ -10,6 +10,8 @@ use crate::svg::{Event, Point, Step, TrendChart, escape};
 
 /// Most facts that are listed at a change; what comes after is counted.
 const FACTS_MAX: usize = 8;
+/// A list of more events is folded.
+const EVENTS_OPEN: usize = 8;
 
 /// What the records of the runs around a change show to have changed.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -133,9 +135,16 @@ pub fn trend_events(events: &[TrendEvent], links: Links) -> String {
         };
         format!("<li>{} before run {run} ({})</li>\n", escape(&event.says), number::minute(event.at_unix_ms))
     };
-    match events.is_empty() {
-        true => String::new(),
-        false => format!("<ol class=\"events\">\n{}</ol>\n", events.iter().map(item).collect::<String>()),
+    let list = || format!("<ol class=\"events\">\n{}</ol>\n", events.iter().map(item).collect::<String>());
+    match events.len() {
+        0 => String::new(),
+        1..=EVENTS_OPEN => list(),
+        // The drawings come before what happened beside them.
+        count => format!(
+            "<details><summary>{count} steps of journals, changed versions and notes, numbered as in the \
+             drawings</summary>\n{}</details>\n",
+            list()
+        ),
     }
 }
 

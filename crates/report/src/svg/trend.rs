@@ -5,6 +5,8 @@ use super::{Axis, BOTTOM, HEIGHT, Swatch, TOP, escape, frame, x_at, y_at};
 
 /// Where the legend of measured and baseline ends, user units.
 const LEGEND_END: f64 = 260.0;
+/// Width of a digit of an event's number with what is free beside it, user units.
+const NUMBER_WIDTH: f64 = 10.0;
 
 /// Points over time.
 pub(crate) struct TrendChart<'c> {
@@ -74,7 +76,7 @@ impl TrendChart<'_> {
         for point in &self.points {
             body.push_str(&shape(point, &x, &y, if point.is_marked { "s1" } else { "s0" }));
         }
-        self.events.iter().for_each(|event| body.push_str(&number_svg(event, &x, self.baseline.is_some())));
+        body.push_str(&numbers_svg(&self.events, &x, self.baseline.is_some()));
         self.changes.iter().for_each(|step| body.push_str(&self.change_svg(step, &x)));
         let names: Vec<String> = match self.baseline {
             Some(_) => vec!["measured".to_owned(), "baseline".to_owned()],
@@ -166,10 +168,25 @@ impl TrendChart<'_> {
 fn event_svg(event: &Event, x: &Axis) -> String {
     let at = x_at(x, event.at_ms as f64);
     format!(
-        "<g class=\"ev\"><title>{}</title><line x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{}\"/></g>\n",
+        "<g class=\"ev\"><title>{}: {}</title><line x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{}\"/></g>\n",
+        event.number,
         escape(&event.says),
         HEIGHT - BOTTOM
     )
+}
+
+/// The numbers of events, the oldest first. Where many lie close together, those that have room have their numbers.
+fn numbers_svg(events: &[Event], x: &Axis, has_legend: bool) -> String {
+    let (mut svg, mut free_from) = (String::new(), f64::NEG_INFINITY);
+    for event in events {
+        let width = NUMBER_WIDTH * event.number.to_string().len() as f64;
+        let at = x_at(x, event.at_ms as f64);
+        if at - width / 2.0 >= free_from {
+            svg.push_str(&number_svg(event, x, has_legend));
+            free_from = at + width / 2.0;
+        }
+    }
+    svg
 }
 
 /// Its number above the drawing, where nothing strikes it through; below the legend within the drawing.
@@ -202,5 +219,30 @@ fn shape(point: &Point, x: &Axis, y: &Axis, class: &str) -> String {
             format!("<a href=\"{}\" aria-label=\"{}\">{dot}</a>\n", escape(link), escape(&point.says))
         }
         None => dot + "\n",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of seventy events of a year a drawing had a row of digits that nobody could read.
+    #[test]
+    fn numbers_of_events_do_not_touch() {
+        let day_ms = 86_400_000;
+        let x = Axis::time(0, 360 * day_ms);
+        let numbers = |apart: u64| -> Vec<String> {
+            let event = |number: u64| Event {
+                at_ms: number * apart * day_ms,
+                number: usize::try_from(number).unwrap_or(0),
+                says: String::new(),
+            };
+            let events: Vec<Event> = (1..=360 / apart).map(event).collect();
+            let svg = numbers_svg(&events, &x, false);
+            svg.split("</text>").filter_map(|part| Some(part.rsplit_once('>')?.1.to_owned())).collect()
+        };
+        assert_eq!(numbers(90), ["1", "2", "3", "4"]);
+        let drawn = numbers(5);
+        assert!(drawn.len() > 10 && drawn.len() < 36, "{drawn:?}");
     }
 }

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use assay_analysis::trend::TrendEvent;
 use assay_analysis::{Round, SteadyState, Tracks};
+use assay_report::html::{Links, trend_events};
 use assay_report::text::{Detail, TextOptions, table};
 use assay_report::{Meta, html::report};
 
@@ -531,4 +533,15 @@ fn a_run_whose_ios_all_failed_says_so_first() {
     assert!(!page.contains("I/Os were in flight"), "that is computed of a rate and a latency: {page}");
     reported.findings.clear();
     assert!(html(&reported, "nothing").contains("<dt>Good?</dt><dd>Nothing was measured.</dd>"));
+}
+
+/// Seventy events of a year stood before the drawings that they are numbered in.
+#[test]
+fn many_events_of_a_trend_are_folded() {
+    let event =
+        |at_unix_ms| TrendEvent { at_unix_ms, run: "261130-aaaa".into(), says: "nas: jumbo frames".into() };
+    let html = |count| trend_events(&(0..count).map(event).collect::<Vec<_>>(), Links::Runs);
+    assert_eq!(html(0), "");
+    assert!(html(8).starts_with("<ol class=\"events\">"));
+    assert!(html(9).starts_with("<details><summary>9 steps of journals"), "{}", html(9));
 }
