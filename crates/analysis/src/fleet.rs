@@ -110,14 +110,16 @@ impl HostSpread {
         drifts.max_by_key(|(_, drift)| sure(*drift)).filter(|(_, drift)| sure(*drift) > DRIFT_USUAL_PPB)
     }
 
-    /// Returns the time between the first I/O of the first host and that of the last, ns, and how wrong the clocks may
-    /// make it; `None` where one that was not lost issued none, and where fewer than two were not.
+    /// Returns the time between the first I/O of the first host and that of the last, each by how late it was for its
+    /// schedule, ns, and how wrong the clocks may make it; `None` where one that was not lost issued none, and where
+    /// fewer than two were not.
     pub fn start_skew_ns(&self) -> Option<(u64, u64)> {
         let ends: Vec<&HostEnd> = self.measured().map(|host| host.end.as_ref()).collect::<Option<_>>()?;
         if ends.len() < 2 {
             return None;
         }
-        let first: Vec<i64> = ends.iter().map(|end| end.first_io_ns).collect::<Option<_>>()?;
+        let late = |end: &&HostEnd| Some(end.first_io_ns?.saturating_sub_unsigned(end.first_wait_ns));
+        let first: Vec<i64> = ends.iter().map(late).collect::<Option<_>>()?;
         let (earliest, latest) = (first.iter().min()?, first.iter().max()?);
         let mut errors: Vec<u64> = ends.iter().map(|end| end.clock.error_ns).collect();
         errors.sort_unstable();

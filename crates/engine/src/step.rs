@@ -542,10 +542,14 @@ fn step_end(
         None if context.stop.is_set() => StepReason::Interrupted,
         None => StepReason::Done,
     };
-    let first_io_ns = ends.iter().filter_map(|end| end.first_io_ns).min();
-    let window_ns = control.measure.opened_ns();
+    let first_io = ends.iter().filter_map(|end| end.first_io).min_by_key(|first| first.issued_ns);
     let mut end = StepEnd::new(context.id, reason, jobs, cpu);
-    end.moments = control.start.opened_ns().map(|load_ns| StepMoments { load_ns, first_io_ns, window_ns });
+    end.moments = control.start.opened_ns().map(|load_ns| StepMoments {
+        load_ns,
+        first_io_ns: first_io.map(|first| first.issued_ns),
+        first_due_ns: first_io.map(|first| first.due_ns),
+        window_ns: control.measure.opened_ns(),
+    });
     for worker in ends {
         end.failures.extend(worker.failures);
         end.outside_errors += worker.outside_count;

@@ -71,8 +71,8 @@ pub(crate) struct WorkerSetup<'s> {
 pub(crate) struct WorkerEnd {
     /// The current interval at its end; `None` if counting never began.
     pub(crate) last: Option<Box<Interval>>,
-    /// When it issued its first I/O, ns; `None` without one.
-    pub(crate) first_io_ns: Option<u64>,
+    /// Its first I/O; `None` without one.
+    pub(crate) first_io: Option<FirstIo>,
     /// Its measured window, ns.
     pub(crate) measured_ns: u64,
     /// Number of I/Os that were due in the window, if the load has a rate.
@@ -131,7 +131,17 @@ pub(crate) struct Worker<'s, T> {
     patience: StopPatience,
     next_pulse_ns: u64,
     paths: WorkerPaths,
-    first_io_ns: Option<u64>,
+    first_io: Option<FirstIo>,
+    /// When it is due, ns.
+    first_due_ns: u64,
+}
+
+/// The first I/O of a worker, ns on the run's clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FirstIo {
+    pub(crate) issued_ns: u64,
+    /// When its schedule had it: hosts that share a rate take turns, and random arrivals come when they come.
+    pub(crate) due_ns: u64,
 }
 
 /// When a target starts to execute submitted I/Os.
@@ -240,7 +250,8 @@ impl<'s, T: Target> Worker<'s, T> {
             patience: StopPatience::default(),
             next_pulse_ns: 0,
             paths: WorkerPaths::default(),
-            first_io_ns: None,
+            first_io: None,
+            first_due_ns: 0,
             setup,
         }
     }
@@ -339,8 +350,8 @@ impl<'s, T: Target> Worker<'s, T> {
         self.phase.deadline_ns = deadline_ns;
         self.phase.is_issuing = true;
         let mut now_ns = setup.control.clock.now_ns();
-        let issued_ns = self.issue(now_ns);
-        self.first_io_ns = self.first_io_ns.or(Some(issued_ns).filter(|ns| *ns > 0));
+        self.first_due_ns = self.supply.pacer.due_ns().unwrap_or(from_ns);
+        self.issue(now_ns);
         while self.phase.is_issuing {
             now_ns = match self.turn(now_ns) {
                 Ok(now_ns) => now_ns,
@@ -732,7 +743,7 @@ impl<'s, T: Target> Worker<'s, T> {
             Semantics::Iometer => self.window.closed_ns.min(now_ns),
         };
         WorkerEnd {
-            first_io_ns: self.first_io_ns,
+            first_io: self.first_io,
             measured_ns: end_ns.saturating_sub(self.window.first_ns.max(zero_ns)),
             due: self.budget.due,
             full_ns: self.full.sum_ns(),

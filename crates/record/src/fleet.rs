@@ -51,6 +51,10 @@ pub struct HostEnd {
     /// none, or was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_io_ns: Option<i64>,
+    /// How much later than the common moment its schedule had that I/O, ns: hosts that share a rate take turns, and
+    /// random arrivals come when they come.
+    #[serde(default, skip_serializing_if = "crate::latency::is_zero")]
+    pub first_wait_ns: u64,
     /// Its CPU use over its measured window.
     pub cpu: StepCpu,
     /// Why nothing came from it until the end of the step; `None` where it ended the step.
@@ -66,6 +70,9 @@ pub struct StepMoments {
     /// The first I/O was issued; `None` without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_io_ns: Option<u64>,
+    /// It was due, by its schedule; `None` in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_due_ns: Option<u64>,
     /// The measured window began; `None` if it never did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_ns: Option<u64>,

@@ -109,6 +109,7 @@ pub(crate) fn json(header: &RunHeader, step: &StepSummary) -> Value {
             "host_busy_ratio_busiest": end.map(|end| end.cpu.host_busy_max),
             "gate_us": end.and_then(|end| end.gate_ns).map(|ns| ns as f64 / 1e3),
             "first_io_us": end.and_then(|end| end.first_io_ns).map(|ns| ns as f64 / 1e3),
+            "first_io_due_us": end.and_then(|end| end.first_io_ns.map(|_| end.first_wait_ns as f64 / 1e3)),
             "clock_ahead_us": end.map(|end| end.clock.ahead_ns as f64 / 1e3),
             "clock_error_us": end.map(|end| end.clock.error_ns as f64 / 1e3),
             "clock_drift_ppm": end.and_then(|end| Some(end.drift?.ppb as f64 / 1e3)),

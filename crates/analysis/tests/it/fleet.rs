@@ -30,6 +30,7 @@ pub(crate) fn host_end(name: &str) -> HostEnd {
         drift: None,
         gate_ns: None,
         first_io_ns: Some(50_000),
+        first_wait_ns: 0,
         cpu: StepCpu { host_busy_max: 0.3, ..StepCpu::default() },
         lost: None,
     }
@@ -97,6 +98,16 @@ fn a_start_that_was_not_common_is_reported_and_so_are_clocks_that_do_not_tell() 
     assert_eq!(start(30_000_000, 1000), None, "less than a hundredth of four seconds");
     assert!(start(2_000_000_000, 1000).unwrap().contains("2.00 s apart"));
     assert!(start(60_000, 30_000_000).unwrap().contains("is not known"));
+}
+
+/// The second of two hosts that share a slow rate begins half a gap later, as it is meant to.
+#[test]
+fn a_host_that_waits_for_its_turn_does_not_begin_late() {
+    let (header, mut summary) = fleet(&[0.5, 0.5]);
+    let host = &mut summary.steps[0].hosts[1];
+    (host.first_io_ns, host.first_wait_ns) = (Some(1_000_070_000), 1_000_000_000);
+    assert_eq!(HostSpread::of(&header, &summary.steps[0]).unwrap().start_skew_ns(), Some((20_000, 200_000)));
+    assert_eq!(found("no-common-start", &header, &summary), None);
 }
 
 /// A thousand hosts on two CPUs "did not run for 1544 s" of a window of ten.

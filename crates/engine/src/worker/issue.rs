@@ -2,7 +2,7 @@
 
 use assay_target::{Op, OpKind, Target};
 
-use super::{Submission, Worker};
+use super::{FirstIo, Submission, Worker};
 use crate::flights::{Counting, Flight, Role};
 use crate::planner::Draw;
 
@@ -23,6 +23,7 @@ impl<T: Target> Worker<'_, T> {
             return 0;
         }
         let issued_ns = self.setup.control.clock.now_ns();
+        self.first_io.get_or_insert(FirstIo { issued_ns, due_ns: self.first_due_ns });
         for tag in self.issued.drain(..) {
             self.flights.issued(tag, issued_ns);
         }

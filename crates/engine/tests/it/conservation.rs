@@ -234,6 +234,19 @@ fn an_open_loop_issues_at_its_rate_and_measures_from_the_due_time() {
     assert!(response.sum_ns() >= service.sum_ns());
 }
 
+/// The first turn of such a load has nothing to issue yet, and only it was looked at: a run over hosts had no start skew.
+#[test]
+fn the_first_io_of_a_load_with_a_rate_is_known_and_when_it_was_due() {
+    for arrivals in ["constant", "poisson"] {
+        let pace =
+            format!("run = \"500ms\"\nworkers = 2\npace = {{ rate = \"40/s\", arrivals = \"{arrivals}\" }}");
+        let reported = watch(&test(&pace), 1, Faults::default());
+        let moments = reported.ends()[0].moments.unwrap();
+        let (due, issued) = (moments.first_due_ns.unwrap(), moments.first_io_ns.unwrap());
+        assert!((moments.load_ns..=issued).contains(&due), "{moments:?}");
+    }
+}
+
 #[test]
 fn a_burst_with_a_delay_paces_the_whole_worker() {
     let text = "semantics = \"iometer\"\n[[test]]\nname = \"t\"\nrun = \"500ms\"\noutstanding = 16\n\

@@ -106,6 +106,7 @@ fn host_end(host: &HostStep<'_>) -> HostEnd {
         drift: host.drift,
         gate_ns: moments.and_then(|moments| after(moments.load_ns)),
         first_io_ns: moments.and_then(|moments| after(moments.first_io_ns?)),
+        first_wait_ns: moments.and_then(|of| Some(of.first_due_ns?.saturating_sub(of.load_ns))).unwrap_or(0),
         cpu: host.end.map(|end| end.cpu).unwrap_or_default(),
         lost: host.missing.clone().filter(|_| host.end.is_none()),
     }

@@ -80,6 +80,7 @@ fn whats(placed: &Placed, late_ns: u64, of_a_second: impl Fn(u64) -> AccessStats
     end.moments = Some(StepMoments {
         load_ns: window_ns,
         first_io_ns: Some(window_ns + 7),
+        first_due_ns: Some(window_ns + 5),
         window_ns: Some(window_ns),
     });
     let event = |at_ns, what| What::Event(Box::new(Event { at_ns, what }));
@@ -143,6 +144,7 @@ fn two_hosts_are_two_jobs_of_one_run_whatever_their_clocks_show() {
     assert_eq!((end.jobs.len(), end.cpu.tester_ns), (2, 10));
     let first: Vec<Option<i64>> = end.hosts.iter().map(|host| host.first_io_ns).collect();
     assert_eq!(first, [Some(7), Some(7)], "by the coordinator's clock");
+    assert!(end.hosts.iter().all(|host| host.first_wait_ns == 5));
     assert!(matches!(events.last().unwrap().what, RunEvent::Ended(Outcome::Done)));
     assert!(events.iter().all(|event| event.at_ns < 4 * SECOND), "3 s of b's clock are in a time");
 }
