@@ -234,7 +234,8 @@ fn an_open_loop_issues_at_its_rate_and_measures_from_the_due_time() {
     assert!(response.sum_ns() >= service.sum_ns());
 }
 
-/// The first turn of such a load has nothing to issue yet, and only it was looked at: a run over hosts had no start skew.
+/// The first turn of such a load has nothing to issue yet, and only it was looked at: a run over hosts had no start
+/// skew.
 #[test]
 fn the_first_io_of_a_load_with_a_rate_is_known_and_when_it_was_due() {
     for arrivals in ["constant", "poisson"] {
