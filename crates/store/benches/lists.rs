@@ -2,8 +2,8 @@
 //! their goals, and decides nothing: `make bench` shows them on a quiet machine.
 //!
 //! `ASSAY_BENCH_EVENTS_MIB` is how much of events each run has (default 0.1, so 1 GiB in all; 1 makes a store of
-//! 10 GiB): no list may depend on it. `ASSAY_BENCH_RUNS` is another number of runs. `ASSAY_BENCH_STORE` is an empty
-//! store in a server, `postgres://…`, in place of a file.
+//! 10 GiB): no list may depend on it. `ASSAY_BENCH_RUNS` is another number of runs. `ASSAY_BENCH_STORE` is a store in a
+//! server, `postgres://…`, in place of a file: an empty one, or one that was filled with as many by this bench before.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark prints, and fails where it must")]
 
 #[path = "support/many.rs"]
@@ -29,14 +29,16 @@ fn main() {
     };
     let began = Instant::now();
     let nothing = |_: &_, _: &_| PackedExtract::of(1, &0).unwrap();
-    fill(&Store::open(&address).unwrap(), events_mib, nothing);
-    let runs = runs();
+    let (store, runs) = (Store::open(&address).unwrap(), runs());
+    if store.count().unwrap() == 0 {
+        fill(&store, events_mib, nothing);
+    }
+    assert_eq!(store.count().unwrap() as u64, runs, "the store has other runs");
     println!(
         "{runs} runs in {address}, added in {:.1} s; medians of {ROUNDS}",
         began.elapsed().as_secs_f64()
     );
     say("open", 50, || drop(Store::open(&address).unwrap()));
-    let store = Store::open(&address).unwrap();
     let text = |text: &str| RunFilter { text: text.to_owned(), ..RunFilter::default() };
     let list = |filter: RunFilter, slice| store.list(&filter, slice).unwrap();
     say("list: first page", 50, || drop(list(RunFilter::default(), PAGE)));
@@ -50,7 +52,12 @@ fn main() {
     say("search: nothing found", 100, || drop(list(text("no such run"), PAGE)));
     let critical = RunFilter { severity: Some(Severity::Critical), ..RunFilter::default() };
     say("filter: critical findings", 100, || drop(list(critical.clone(), PAGE)));
+    let part = RunFilter { target: Some("lun3".into()), ..RunFilter::default() };
+    say("filter: a part of a target", 100, || drop(list(part.clone(), PAGE)));
+    say("filter: a part of a target, counted", 100, || assert!(store.matching(&part).unwrap() > 0));
     let one = RunFilter { on_target: Some("/srv/lun3".into()), ..RunFilter::default() };
+    let newest = RunSlice { skip: 0, limit: 1_000 };
+    say("trend: what a page draws of one target", 300, || drop(list(one.clone(), newest)));
     say("trend: every run of one target", 300, || {
         assert!(list(one.clone(), RunSlice::ALL).matching > 100);
     });

@@ -9,6 +9,13 @@ pub(crate) enum Dialect {
     Postgres,
 }
 
+/// How many of the runs that pass are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    APage,
+    All,
+}
+
 impl Dialect {
     /// Begins a transaction that has the right to write from the start. In SQLite a statement that fires a trigger on
     /// the text of the search reads before it writes; where another process writes in between, it fails at once
@@ -37,18 +44,30 @@ impl Dialect {
         }
     }
 
-    /// Whether one of the addresses of a run fits a pattern. What is no JSON has none.
+    /// Whether one of the addresses of a run fits a pattern. What is no JSON has none. Each list of addresses is taken
+    /// to pieces once, however many runs have it.
     pub(crate) fn any_target_is_like(self) -> &'static str {
         match self {
             Self::Sqlite => {
-                "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(targets) THEN targets END) \
-                 WHERE value LIKE ? ESCAPE '\\')"
+                "targets IN (SELECT targets FROM (SELECT DISTINCT targets FROM run) WHERE EXISTS (SELECT 1 \
+                 FROM json_each(CASE WHEN json_valid(targets) THEN targets END) WHERE value LIKE ? ESCAPE '\\'))"
             }
+            // The server would look into the lists before it has left out equal ones, but for the offset.
             Self::Postgres => {
-                "EXISTS (SELECT 1 FROM json_array_elements_text(\
-                 CASE WHEN run.id NOT IN (/*no targets*/0) THEN targets::json END) AS address (value) \
-                 WHERE value ILIKE ? ESCAPE '\\')"
+                "targets IN (SELECT written.targets FROM (SELECT DISTINCT targets FROM run \
+                 WHERE run.id NOT IN (/*no targets*/0) OFFSET 0) AS written WHERE EXISTS (SELECT 1 \
+                 FROM json_array_elements_text(written.targets::json) AS address (value) \
+                 WHERE value ILIKE ? ESCAPE '\\'))"
             }
+        }
+    }
+
+    /// Whether a run is one of those whose numbers a query has. Of many runs a page has few: PostgreSQL finds it
+    /// soonest by walking them in their order, and would, for what it expects of the disk, first look up and sort all.
+    pub(crate) fn is_among(self, runs: &str, reach: Reach) -> String {
+        match (self, reach) {
+            (Self::Postgres, Reach::APage) => format!("(id IN ({runs})) IS TRUE"),
+            _ => format!("id IN ({runs})"),
         }
     }
 
@@ -87,10 +106,11 @@ impl Dialect {
     }
 
     /// Returns the numbers of the runs whose text has all pairs of letters of a word, by the index that only PostgreSQL
-    /// has.
+    /// has. Of a word with pairs its single letters are not looked for: nearly every text has them.
     pub(crate) fn runs_with_pairs(self) -> &'static str {
-        "SELECT id FROM run WHERE run_pairs(text) COLLATE \"C\" \
-         @> run_pairs(lower(?::text COLLATE \"default\")) COLLATE \"C\""
+        "SELECT id FROM run WHERE run_pairs(text) COLLATE \"C\" @> ARRAY(SELECT part COLLATE \"C\" \
+         FROM unnest(run_pairs(lower(?1::text COLLATE \"default\"))) AS parts (part) \
+         WHERE length(part) > 1 OR length(?1::text) = 1)"
     }
 
     /// Returns the texts of a JSON array.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use assay_record::{Outcome, RunDigest, Severity};
 
 use crate::condition::Condition;
-use crate::dialect::{Dialect, like};
+use crate::dialect::{Dialect, Reach, like};
 use crate::digest::{Coverage, decode, put_digest};
 use crate::error::StoreError;
 use crate::find;
@@ -126,7 +126,7 @@ impl RunOrder<'_> {
         let table = format!(
             "(SELECT id AS slice_id, started_unix_ms AS slice_started{column} FROM run{} ORDER BY {walk} \
              LIMIT {} OFFSET {}) AS slice",
-            passing.clause(),
+            passing.clause(Reach::of(slice.limit)),
             sql_count(slice.limit),
             sql_count(slice.skip),
         );
@@ -228,7 +228,8 @@ impl Reader {
         let given = serde_json::json!(first).to_string();
         let is_given = format!("run IN ({})", self.database.dialect().given());
         let among = passing.and(&is_given, Some(Wanted::Text(given)));
-        let found = self.rows_of_runs(&format!("SELECT run, id FROM run{}", among.clause()), &among.values());
+        let found = self
+            .rows_of_runs(&format!("SELECT run, id FROM run{}", among.clause(Reach::All)), &among.values());
         let number = |row: &Row| Ok((row.text(0)?.to_owned(), row.integer(1)?));
         let numbers: Result<HashMap<String, i64>, SqlError> =
             found.and_then(|rows| rows.iter().map(number).collect());
@@ -291,11 +292,8 @@ impl Reader {
     fn counted(&self, passing: &Passing, slice: RunSlice) -> Result<(usize, bool), StoreError> {
         let ahead = slice.limit.saturating_mul(PAGES_AHEAD);
         let most = slice.skip.saturating_add(ahead).max(COUNTED_MAX);
-        let count = format!(
-            "SELECT count(*) FROM (SELECT 1 FROM run{} LIMIT {}) AS passing",
-            passing.clause(),
-            sql_count(most.saturating_add(1))
-        );
+        let limit = sql_count(most.saturating_add(1));
+        let count = format!("SELECT count(*) FROM ({} LIMIT {limit}) AS passing", passing.numbers());
         let found = self.count_of(&count, passing)?;
         Ok((found.min(most), found > most))
     }
@@ -310,7 +308,7 @@ impl Reader {
     pub fn first_tests(&self, filter: &RunFilter, plan: &str) -> Result<Vec<FirstTest>, StoreError> {
         let passing = self.passing(filter)?.and("name = ?", Some(Wanted::Text(plan.to_owned())));
         let passing = passing.and("first_load IS NOT NULL", None);
-        let text = format!("SELECT run, first_load, first_iops FROM run{}", passing.clause());
+        let text = format!("SELECT run, first_load, first_iops FROM run{}", passing.clause(Reach::All));
         let rows = self.rows_of_runs(&text, &passing.values());
         let of = |row: &Row| {
             Ok(FirstTest { run: row.text(0)?.to_owned(), load: row.integer(1)?, iops: row.real(2)? })
@@ -326,7 +324,7 @@ impl Reader {
             "SELECT count(*), {}, {} FROM run LEFT JOIN digest ON digest.run_id = run.id{}",
             sum_of("row_crc32c", "id"),
             sum_of("digest.crc32c", "id"),
-            passing.clause()
+            passing.clause(Reach::All)
         );
         let read = |source| self.read_error(source);
         let found = self.rows_of_runs(&query, &passing.values()).map_err(read)?;
@@ -354,7 +352,7 @@ impl Reader {
             let limit = left.min(part);
             let text = format!(
                 "SELECT {COLUMNS}, id FROM run{} ORDER BY started_unix_ms DESC, id DESC LIMIT {} OFFSET {}",
-                passing.clause(),
+                passing.clause(Reach::of(limit)),
                 sql_count(limit),
                 sql_count(skip),
             );
@@ -376,7 +374,7 @@ impl Reader {
                 None => format!("(SELECT started_unix_ms, id FROM run WHERE id = {last})"),
             };
             passing.conditions.truncate(before);
-            passing.conditions.push(format!("(started_unix_ms, id) < {place}"));
+            passing.conditions.push(format!("(started_unix_ms, id) < {place}").into());
         }
     }
 
@@ -464,7 +462,7 @@ impl Reader {
     }
 
     fn count_passing(&self, passing: &Passing) -> Result<usize, StoreError> {
-        self.count_of(&format!("SELECT count(*) FROM run{}", passing.clause()), passing)
+        self.count_of(&format!("SELECT count(*) FROM ({}) AS passing", passing.numbers()), passing)
     }
 
     /// Returns the number of runs.
@@ -551,11 +549,32 @@ fn sql_count(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
+impl Reach {
+    fn of(limit: usize) -> Self {
+        if limit <= COUNTED_MAX { Self::APage } else { Self::All }
+    }
+}
+
 /// The conditions of a filter, as SQL.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct Passing {
-    conditions: Vec<String>,
+    dialect: Dialect,
+    conditions: Vec<Clause>,
     values: Vec<Wanted>,
+}
+
+/// A condition of a run.
+#[derive(Debug, Clone)]
+enum Clause {
+    Is(String),
+    /// It is one of those whose numbers this query has, each once.
+    Among(String),
+}
+
+impl<T: Into<String>> From<T> for Clause {
+    fn from(condition: T) -> Self {
+        Self::Is(condition.into())
+    }
 }
 
 /// A value of a condition.
@@ -568,43 +587,45 @@ enum Wanted {
 impl Passing {
     /// The conditions of a filter; `words` are those of its text, and `unended` the runs without an end that it wants.
     fn of(dialect: Dialect, filter: &RunFilter, words: Vec<Condition>, unended: &[i64]) -> Self {
-        let mut passing = Self::default();
+        let mut passing = Self { dialect, conditions: Vec::new(), values: Vec::new() };
         for Condition { sql, values } in words {
-            passing.conditions.push(sql);
+            passing.conditions.push(sql.into());
             passing.values.extend(values.into_iter().map(Wanted::Text));
         }
         let number = |ms: u64| Wanted::Number(i64::try_from(ms).unwrap_or(i64::MAX));
-        let mut add = |condition: &str, value: Option<Wanted>| {
+        let mut add_clause = |clause: Clause, value: Option<Wanted>| {
             if let Some(value) = value {
-                passing.conditions.push(condition.to_owned());
+                passing.conditions.push(clause);
                 passing.values.push(value);
             }
         };
+        let among = |runs: &str| Clause::Among(format!("SELECT run_id FROM {runs}"));
         let is_like = |column| format!("{column} {} ? ESCAPE '\\'", dialect.like());
         let part = |text: &Option<String>| text.as_ref().map(|text| Wanted::Text(like(text)));
         let whole = |text: &Option<String>| text.clone().map(Wanted::Text);
+        add_clause(among("run_target WHERE address = ?"), whole(&filter.on_target));
+        add_clause(among("run_finding WHERE rule = ?"), whole(&filter.rule));
+        let mut add = |condition: &str, value| add_clause(condition.into(), value);
         add(dialect.any_target_is_like(), part(&filter.target));
-        add("id IN (SELECT run_id FROM run_target WHERE address = ?)", whole(&filter.on_target));
         add(&is_like("name"), part(&filter.plan));
         add(&is_like("label"), part(&filter.label));
         add("label = ?", whole(&filter.on_label));
         add(&is_like("host"), part(&filter.host));
         add("started_unix_ms >= ?", filter.since_unix_ms.map(number));
         add("started_unix_ms < ?", filter.until_unix_ms.map(number));
-        add("id IN (SELECT run_id FROM run_finding WHERE rule = ?)", whole(&filter.rule));
         let outcome = match filter.state {
             Some(RunState::Ended(outcome)) => serde_json::to_string(&outcome).ok().map(Wanted::Text),
             Some(RunState::Running | RunState::Partial) | None => None,
         };
         add("outcome = ?", outcome);
         if matches!(filter.state, Some(RunState::Running | RunState::Partial)) {
-            passing.conditions.push(one_of(unended));
+            passing.conditions.push(one_of(unended).into());
         }
         match filter.severity {
-            Some(Severity::Critical) => passing.of_digest("critical > 0"),
-            Some(Severity::Warning) => passing.of_digest("critical + warnings > 0"),
+            Some(Severity::Critical) => passing.conditions.push(among("digest WHERE critical > 0")),
+            Some(Severity::Warning) => passing.conditions.push(among("digest WHERE critical + warnings > 0")),
             Some(Severity::Info) => {
-                passing.conditions.push("id IN (SELECT run_id FROM run_finding)".to_owned());
+                passing.conditions.push("id IN (SELECT run_id FROM run_finding)".into());
             }
             None => {}
         }
@@ -614,13 +635,9 @@ impl Passing {
     /// Returns the same with one condition more.
     fn and(&self, condition: &str, value: Option<Wanted>) -> Self {
         let mut passing = self.clone();
-        passing.conditions.push(condition.to_owned());
+        passing.conditions.push(condition.into());
         passing.values.extend(value);
         passing
-    }
-
-    fn of_digest(&mut self, condition: &str) {
-        self.conditions.push(format!("id IN (SELECT run_id FROM digest WHERE {condition})"));
     }
 
     fn values(&self) -> Vec<Value<'_>> {
@@ -631,10 +648,22 @@ impl Passing {
         values.collect()
     }
 
-    fn clause(&self) -> String {
+    fn clause(&self, reach: Reach) -> String {
         if self.conditions.is_empty() {
             return String::new();
         }
-        format!(" WHERE {}", self.conditions.join(" AND "))
+        let conditions = self.conditions.iter().map(|clause| match clause {
+            Clause::Is(condition) => condition.clone(),
+            Clause::Among(runs) => self.dialect.is_among(runs, reach),
+        });
+        format!(" WHERE {}", conditions.collect::<Vec<_>>().join(" AND "))
+    }
+
+    /// Returns a query of the numbers of the runs that pass: to count those of a target, no run is looked at.
+    fn numbers(&self) -> String {
+        match self.conditions.as_slice() {
+            [Clause::Among(runs)] => runs.clone(),
+            _ => format!("SELECT id FROM run{}", self.clause(Reach::All)),
+        }
     }
 }

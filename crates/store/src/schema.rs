@@ -148,8 +148,9 @@ const MIGRATIONS: [&str; 8] = [
 ];
 
 /// What makes lists fast, and may be missing: it changes no format. SQLite and PostgreSQL have the same.
-pub(crate) const INDEX_OF_CRITICAL: &str =
-    "CREATE INDEX IF NOT EXISTS digest_critical ON digest (run_id) WHERE critical > 0;\n";
+pub(crate) const INDEXES_OF_LISTS: &str =
+    "CREATE INDEX IF NOT EXISTS digest_critical ON digest (run_id) WHERE critical > 0;
+CREATE INDEX IF NOT EXISTS run_targets ON run (targets, started_unix_ms DESC, id DESC);\n";
 
 /// The format of stores that this version writes; older ones are brought to it when they are opened for writing.
 pub const FORMAT: i64 = MIGRATIONS.len() as i64;
@@ -175,7 +176,7 @@ pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
     }
     if found == FORMAT && is_ours(connection).map_err(open)? {
         // Where somebody else writes for long, or the disk is full, lists are slow until the next time.
-        let _ = connection.execute_batch(INDEX_OF_CRITICAL);
+        let _ = connection.execute_batch(INDEXES_OF_LISTS);
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(open)?;
@@ -197,7 +198,7 @@ fn apply(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     for migration in &MIGRATIONS[found..] {
         transaction.execute_batch(migration)?;
     }
-    transaction.execute_batch(INDEX_OF_CRITICAL)?;
+    transaction.execute_batch(INDEXES_OF_LISTS)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", FORMAT)
 }

@@ -19,6 +19,8 @@ const TRIGRAM: usize = 3;
 const RARE_MAX: usize = 5_000;
 /// Words of a search of which it is found out whether they are rare.
 const PROBED_MAX: usize = 4;
+/// Newest runs in which it is looked whether nearly every run has a word.
+const SEEN: i64 = 200;
 
 impl Reader {
     /// Returns the conditions of a search: each word must be somewhere in the text.
@@ -34,14 +36,39 @@ impl Reader {
         conditions.extend(short.iter().map(|word| dialect.has_short_word(word)));
         if self.database.has_pairs() {
             // The rarest word would do; the first rare one leaves little to look at.
-            for word in words.iter().take(PROBED_MAX) {
+            for word in self.not_usual(dialect, &words)?.into_iter().take(PROBED_MAX) {
                 if let Some(runs) = self.rare(dialect, word)? {
-                    conditions.push(Condition { sql: one_of(&runs), values: Vec::new() });
+                    // In one value: the server reads it once, and not as thousands of words of a statement.
+                    let runs = format!("{{{}}}", joined(&runs));
+                    let sql = "id = ANY (CAST(?::text AS bigint[]))".to_owned();
+                    conditions.push(Condition { sql, values: vec![runs] });
                     break;
                 }
             }
         }
         Ok(conditions)
+    }
+
+    /// Returns the words that fewer than half of the newest runs have: which runs have one of the others need not be
+    /// looked up, as a page of them is found at once.
+    fn not_usual<'w>(&self, dialect: Dialect, words: &[&'w str]) -> Result<Vec<&'w str>, StoreError> {
+        if words.is_empty() {
+            return Ok(Vec::new());
+        }
+        let has = words.iter().map(|word| dialect.has_short_word(word)).collect::<Vec<_>>();
+        let counts = has.iter().map(|has| format!("count(CASE WHEN {} THEN 1 END)", has.sql));
+        let sql = format!(
+            "SELECT count(*), {} FROM (SELECT text FROM run ORDER BY started_unix_ms DESC, id DESC LIMIT {SEEN}) \
+             AS newest",
+            counts.collect::<Vec<_>>().join(", ")
+        );
+        let values: Vec<Value<'_>> = has.iter().flat_map(|has| &has.values).map(Value::from).collect();
+        let read = |source| self.read_error(source);
+        let Some(row) = self.database.row(&sql, &values).map_err(read)? else { return Ok(words.to_vec()) };
+        let seen = row.integer(0).map_err(read)?;
+        let is_usual =
+            |place: usize| row.integer(place + 1).is_ok_and(|count| 2 * count >= seen && seen == SEEN);
+        Ok((0..).zip(words).filter(|(place, _)| !is_usual(*place)).map(|(_, word)| *word).collect())
     }
 
     /// Returns the numbers of the runs that may have a word, as they have all its pairs of letters; `None` where they
@@ -64,7 +91,10 @@ const BY_PAIRS: &str = "BEGIN READ ONLY; SET LOCAL jit = off; SET LOCAL enable_s
 
 /// Returns the condition that a run is one of these.
 pub(crate) fn one_of(runs: &[i64]) -> String {
-    let numbers: Vec<String> = runs.iter().map(i64::to_string).collect();
     // PostgreSQL knows no list without a member.
-    format!("id IN ({})", if numbers.is_empty() { "NULL".to_owned() } else { numbers.join(",") })
+    format!("id IN ({})", if runs.is_empty() { "NULL".to_owned() } else { joined(runs) })
+}
+
+fn joined(runs: &[i64]) -> String {
+    runs.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
 }

@@ -5,7 +5,7 @@ use crate::database::Database;
 use crate::dialect::TAKE_TURNS;
 use crate::error::StoreError;
 use crate::postgres::PostgresAddress;
-use crate::schema::{FORMAT, INDEX_OF_CRITICAL};
+use crate::schema::{FORMAT, INDEXES_OF_LISTS};
 use crate::sql::{SqlError, values};
 
 /// The format in which stores in servers began; a file of SQLite of that format has the same tables.
@@ -262,7 +262,7 @@ fn tables(found: Option<i64>) -> String {
     let done = found.map_or(0, |found| usize::try_from(found - FIRST + 1).unwrap_or(0));
     let migrations = MIGRATIONS.get(done..).unwrap_or_default().concat();
     // In tables with runs only the owner has the time for it.
-    let indexes = if found.is_none() { format!("{INDEX_OF_CRITICAL}{PAIRS}") } else { String::new() };
+    let indexes = if found.is_none() { format!("{INDEXES_OF_LISTS}{PAIRS}") } else { String::new() };
     format!(
         "CREATE TABLE IF NOT EXISTS store_format (
     one    BIGINT PRIMARY KEY DEFAULT 1 CHECK (one = 1),

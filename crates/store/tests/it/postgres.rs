@@ -64,7 +64,12 @@ fn filters() -> Vec<RunFilter> {
         ["mixed", "MIXED real", "aa", "forum", "100%_", "reallife outlier", "5 %", "no such", "\"1\";"]
             .map(text),
     );
-    filters.push(RunFilter { target: some("LUN1"), ..all() });
+    for part in ["LUN1", "/srv/", "[", "\"", "\",\"", "%", "n2\""] {
+        filters.push(RunFilter { target: some(part), ..all() });
+    }
+    filters.push(RunFilter { target: some("lun1"), on_target: some("/srv/lun1"), ..all() });
+    filters.push(RunFilter { on_target: some("/srv/lun2"), rule: some("errors"), ..all() });
+    filters.push(RunFilter { on_target: some("/srv/lun2"), severity: Some(Severity::Warning), ..all() });
     filters.push(RunFilter { on_target: some("/srv/lun2"), ..all() });
     filters.push(RunFilter { plan: some("0%_"), ..all() });
     filters.push(RunFilter { label: some("K 1"), host: some("bench1"), ..all() });
@@ -88,6 +93,7 @@ fn answers(store: &Store) -> Vec<String> {
     for filter in filters() {
         let page = store.list(&filter, RunSlice::ALL).unwrap();
         let part = store.list(&filter, RunSlice { skip: 1, limit: 3 }).unwrap();
+        assert_eq!(store.matching(&filter).unwrap(), page.runs.len(), "{filter:?}");
         answers.push(format!("{filter:?}: {page:?} {part:?}"));
         let mut parts = Vec::new();
         store
@@ -169,6 +175,31 @@ fn a_store_that_is_copied_to_a_server_and_back_answers_the_same() {
     assert!(differs.different[1].contains("its rows of the table event differ"), "{differs:?}");
     assert_eq!(there.target_price("/srv/lun1").unwrap().as_deref(), Some("5500 EUR"));
     assert!(matches!(there.load("261121-aa3a"), Err(StoreError::Damaged { .. })), "its checksum shows it");
+}
+
+/// The index of a server is asked for words that few of the newest runs have, and for no others.
+#[test]
+fn usual_and_rare_words_are_found_in_a_server_as_in_a_file() {
+    let Some(server) = postgres::database() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (file, there) = (Store::open(folder.path().join("a.sqlite")).unwrap(), opened(&server.url()));
+    for number in 0..260_u64 {
+        let mut header = header(&format!("261120-{number:04}"));
+        header.started_unix_ms += number * 1000;
+        let label = format!("week {}{}", number / 50, if number % 90 == 7 { " äq" } else { "" });
+        for store in [&file, &there] {
+            drop(store.begin_run(&header, Some(&label), None).unwrap());
+        }
+    }
+    for text in ["week", "WEEK 4", "äq", "week äq", "k 3", "zq", "week zq"] {
+        let filter = RunFilter { text: text.into(), ..RunFilter::default() };
+        let found = |store: &Store| {
+            let page = store.list(&filter, RunSlice { skip: 1, limit: 100 }).unwrap();
+            assert_eq!(page.matching > 0, !text.ends_with("zq"), "{text}");
+            (page.matching, page.runs.into_iter().map(|run| run.row.run).collect::<Vec<_>>())
+        };
+        assert_eq!(found(&there), found(&file), "{text}");
+    }
 }
 
 #[test]
