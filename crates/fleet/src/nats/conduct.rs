@@ -19,7 +19,7 @@ use crate::nats::clock::unix_ns;
 use crate::nats::conduct::kept::Kept;
 use crate::nats::follow::Claim;
 use crate::nats::merge::{Merge, Standing};
-use crate::nats::probe::{ASK_LIMIT, limit_of, offsets, probes};
+use crate::nats::probe::{ASK_LIMIT, Probes, limit_of, offsets, probes};
 use crate::nats::reading::Reading;
 use crate::nats::waiting::Patience;
 use crate::nats::watch::{STOP_LIMIT, Watch};
@@ -32,7 +32,7 @@ const LEAD: Duration = Duration::from_millis(300);
 const LEAD_OF_EACH: Duration = Duration::from_micros(200);
 /// Each host is asked to begin within this many times what a request has taken on average just before.
 const LEAD_ROOM: u32 = 3;
-/// Requests by which a clock is measured anew before each step, at most.
+/// Requests by which a clock is measured anew before each step, where they are quick.
 const PROBES: u32 = 8;
 /// How often the run is looked at while nobody says anything.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -352,12 +352,13 @@ impl Conductor {
             self.tell_to_open();
         } else if let Some((step, hosts)) = self.merge.due().filter(|(step, _)| self.begun != Some(*step)) {
             let (asked, count) = (Instant::now(), u32::try_from(hosts.len()).unwrap_or(u32::MAX).max(1));
-            let each = probes(hosts.len()).min(PROBES);
+            let each = probes(hosts.len());
+            let each = Probes { least: each.least.min(PROBES), ..each };
             let names = hosts.iter().map(|(host, _)| host.clone()).collect();
             let measured = self.runtime.block_on(offsets(&self.bus, names, each));
             self.watch.add_clocks(&measured);
             let clocks = measured.into_iter().map(|(host, (_, offset))| (host, offset.into())).collect();
-            let of_each = (asked.elapsed() / each.saturating_mul(count) * LEAD_ROOM).max(LEAD_OF_EACH);
+            let of_each = (asked.elapsed() / each.least.saturating_mul(count) * LEAD_ROOM).max(LEAD_OF_EACH);
             let lead = LEAD + of_each * count;
             let at_unix_ns = unix_ns().saturating_add(i64::try_from(lead.as_nanos()).unwrap_or(0));
             if self.note(&Noted::Begin { step, at_unix_ns, clocks }) {

@@ -35,9 +35,9 @@ pub(crate) async fn listed(bus: &Bus) -> Result<HostList, FleetError> {
     let announced = announced(bus).await?;
     // All at once, so that many silent hosts take no longer than one.
     let answer = join_all(announced.iter().map(|agent| probe(bus, &agent.name))).await;
-    let more = probes(announced.len()) - 1;
+    let each = probes(announced.len());
     let measured = stream::iter(announced.iter().zip(answer))
-        .map(|(agent, first)| async move { Some(best(bus, &agent.name, first?, more).await) });
+        .map(|(agent, first)| async move { Some(best(bus, &agent.name, first?, each).await) });
     let measured: Vec<Option<Probed>> = measured.buffered(AT_A_TIME).collect().await;
     let hosts: Vec<ListedHost> =
         announced.into_iter().zip(measured).map(|(agent, probed)| ListedHost::of(agent, probed)).collect();

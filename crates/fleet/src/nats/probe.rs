@@ -27,10 +27,22 @@ fn round_limit(hosts: usize) -> Duration {
     ASK_LIMIT * 2 + OF_EACH * u32::try_from(hosts).unwrap_or(u32::MAX)
 }
 
-/// Returns by how many requests the offset of each of so many hosts is measured; the quickest of them counts.
-pub(crate) fn probes(hosts: usize) -> u32 {
+/// A clock that is known to this much is known well enough, ns.
+const GOOD_NS: u64 = 100_000;
+
+/// By how many requests the offset of a host is measured; the quickest of them counts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Probes {
+    pub(crate) least: u32,
+    /// And this many where it is known to no more than [`GOOD_NS`]: on a busy machine few requests are quick.
+    pub(crate) most: u32,
+}
+
+/// Returns by how many requests the offset of each of so many hosts is measured.
+pub(crate) fn probes(hosts: usize) -> Probes {
     const OF_ALL: usize = 3200;
-    u32::try_from(OF_ALL / hosts.max(1)).unwrap_or(u32::MAX).clamp(4, 32)
+    let each = u32::try_from(OF_ALL / hosts.max(1)).unwrap_or(u32::MAX);
+    Probes { least: each.clamp(4, 32), most: each.clamp(4, 128) }
 }
 
 /// An answer to a request for the clock.
@@ -48,10 +60,13 @@ pub(crate) async fn probe(bus: &Bus, name: &str) -> Option<Probed> {
     Some(Probed { offset: Offset::of(sent_ns, sent.elapsed(), unix_ns), lease_left_ms })
 }
 
-/// Asks so many times more, and returns the last answer with the best offset.
-pub(crate) async fn best(bus: &Bus, name: &str, first: Probed, more: u32) -> Probed {
+/// Asks so many times, the first answer among them, and returns the last answer with the best offset.
+pub(crate) async fn best(bus: &Bus, name: &str, first: Probed, probes: Probes) -> Probed {
     let mut best = first;
-    for _ in 0..more {
+    for asked in 1..probes.most {
+        if asked >= probes.least && best.offset.error_ns <= GOOD_NS {
+            break;
+        }
         // One that falls silent meanwhile is listed with what it has answered.
         let Some(probed) = probe(bus, name).await else { break };
         best = Probed { offset: best.offset.better(probed.offset), ..probed };
@@ -62,13 +77,13 @@ pub(crate) async fn best(bus: &Bus, name: &str, first: Probed, more: u32) -> Pro
 /// Measures the clocks of hosts, each by so many requests, with the time of this host's clock at which each was
 /// measured, ns since 1970. One that does not answer is left out, and so are those whose turn does not come within
 /// [`round_limit`]: many silent ones would hold up the others.
-pub(crate) async fn offsets(bus: &Bus, hosts: Vec<String>, each: u32) -> BTreeMap<String, (i64, Offset)> {
+pub(crate) async fn offsets(bus: &Bus, hosts: Vec<String>, each: Probes) -> BTreeMap<String, (i64, Offset)> {
     let limit = std::pin::pin!(tokio::time::sleep(round_limit(hosts.len())));
     let measured = stream::iter(hosts).map(|host| {
         let bus = bus.clone();
         async move {
             let first = probe(&bus, &host).await?;
-            let offset = best(&bus, &host, first, each - 1).await.offset;
+            let offset = best(&bus, &host, first, each).await.offset;
             Some((host, (unix_ns(), offset)))
         }
     });
