@@ -4,6 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
 use assay_analysis::compare::Gate;
+use assay_fleet::HostChoice;
 use assay_record::RunHeader;
 use assay_report::held::Held;
 use assay_results::baseline_of;
@@ -14,6 +15,7 @@ use crate::args::{BaselineArgs, BaselineVerb};
 use crate::exit::Exit;
 use crate::output::terminal::{note, say};
 use crate::words::fail_if::judged_by_gates;
+use crate::words::fleet::Fleet;
 use crate::words::store::{existing_store, store_if_any};
 use crate::words::stored::read;
 
@@ -127,6 +129,8 @@ fn target_of(header: &RunHeader, known: &[String], typed: Option<&str>) -> anyho
     let list = || known.join(", ");
     match (typed, known) {
         (None, [only]) => Ok(only.clone()),
+        // Each host has one: whoever runs the plan over hosts again has that of the first.
+        (None, [first, ..]) if header.setting.hosts.len() == known.len() => Ok(first.clone()),
         (None, _) => bail!("run {} has several targets; choose one with --target: {}", header.run, list()),
         (Some(typed), _) => {
             let is_meant = |key: &&String| **key == target_key(typed) || **key == typed;
@@ -155,14 +159,18 @@ fn remove(store: &Store, target: &str, plan: Option<&str>) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Refuses gates without anything to hold a run against, before anything runs.
+/// Refuses gates without anything to hold a run against, before anything runs; with hosts, a run over these.
 pub(crate) fn check_gates(
     gates: &[Gate],
     store: &Store,
     plan: &str,
     targets: &[String],
+    fleet: Option<&Fleet>,
 ) -> anyhow::Result<()> {
-    let keys: Vec<String> = targets.iter().map(|target| target_key(target)).collect();
+    let keys: Vec<String> = match fleet {
+        None => targets.iter().map(|target| target_key(target)).collect(),
+        Some(fleet) => keys_on_hosts(&store.baselines()?, targets, &fleet.hosts),
+    };
     if gates.is_empty() || baseline_of(store, plan, &keys)?.is_some() {
         return Ok(());
     }
@@ -170,6 +178,22 @@ pub(crate) fn check_gates(
         "--fail-if compares with the baseline of {plan} on {}, and none is set; assay baseline set RUN sets one",
         targets.join(", ")
     )
+}
+
+/// Returns the names in the store of those targets on hosts that have a baseline. Which hosts "all" are is not known
+/// yet.
+fn keys_on_hosts(known: &[Baseline], targets: &[String], hosts: &HostChoice) -> Vec<String> {
+    let is_meant = |key: &&String| {
+        key.split_once(':').is_some_and(|(host, address)| {
+            let is_host = match hosts {
+                HostChoice::All => true,
+                HostChoice::Named(names) => names.iter().any(|name| name == host),
+            };
+            let mut on_host = targets.iter().map(|target| target.replace("{host}", host));
+            is_host && on_host.any(|target| target == address || target_key(&target) == address)
+        })
+    };
+    known.iter().map(|baseline| &baseline.address).filter(is_meant).cloned().collect()
 }
 
 /// Reports every limit that is broken, and returns the exit code.

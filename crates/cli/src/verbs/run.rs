@@ -107,11 +107,11 @@ fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let store = open_store(&args.store)?;
     let all: Vec<String> = takers.iter().flat_map(|taker| taker.targets.clone()).collect();
     let output = check_paths(args, &all)?;
-    for taker in &takers {
-        check(&args.fail_if, &taker.plan)?;
-        baseline::check_gates(&changes(&args.fail_if), &store, &taker.plan.name, &taker.targets)?;
-    }
     let fleet = fleet(&args.fleet, &args.io)?;
+    for Taker { plan, targets, .. } in &takers {
+        check(&args.fail_if, plan)?;
+        baseline::check_gates(&changes(&args.fail_if), &store, &plan.name, targets, fleet.as_ref())?;
+    }
     let stop = stop_on_signals()?;
     let mut sides: Vec<Side> = Vec::new();
     let mut group: Option<String> = None;

@@ -89,6 +89,25 @@ fn a_plan_runs_over_two_agents_and_is_shown_like_any_run() {
     drop(agents);
 }
 
+/// The gate asked for a baseline of `null:`, and those of such a run are of `a:null:`.
+#[test]
+fn a_run_over_hosts_is_compared_with_the_baseline_of_such_a_run() {
+    let Some(nats) = nats::start("") else { return };
+    let (story, url) = (Story::new(), nats.url());
+    let _agents = ["a", "b"].map(|name| agent(&story, &url, name));
+    story.write("p.toml", READS);
+    let run = ["run", "p.toml", "null:", "--hosts", "all", "--nats", &url, "--json"];
+    let gated = |gate: &str| story.assay(&[&run[..], &["--fail-if", gate]].concat());
+    let without = gated("iops -99%");
+    assert!(without.code == Some(BAD_INPUT) && without.err.contains("none is set"), "{without:?}");
+    assert_eq!(story.assay(&run).code, Some(DONE));
+    let set = story.assay(&["baseline", "set", "last"]);
+    assert!(set.code == Some(DONE) && set.err.contains("on a:null: are compared with run"), "{set:?}");
+    assert_eq!(gated("iops -99%").code, Some(DONE));
+    let alone = story.assay(&["run", "p.toml", "null:", "--fail-if", "iops -99%"]);
+    assert!(alone.code == Some(BAD_INPUT) && alone.err.contains("none is set"), "{alone:?}");
+}
+
 /// An agent is killed in the middle and started anew: it knows nothing of the run, which ends with the other one.
 #[test]
 fn a_host_whose_agent_was_killed_is_named_and_the_others_go_on() {

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     };
     let stop = stop_on_signals()?;
     check(&args.fail_if, &plan)?;
-    baseline::check_gates(&changes(&args.fail_if), &store, &plan.name, &targets)?;
+    baseline::check_gates(&changes(&args.fail_if), &store, &plan.name, &targets, fleet.as_ref())?;
     let go = |order: Order| execute_on(fleet.as_ref(), &targets, order, &store);
     let order = |plan: Plan| -> anyhow::Result<Order> {
         let (array, stated) = (array.clone(), memory_of_run(&args.stated, &targets, &store)?);

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &RunArgs, name: &str) -> anyhow::Result<Exit> {
     let targets: Vec<String> = header.targets.iter().map(|target| target.address.clone()).collect();
     let output = check_paths(args, &targets)?;
     check_conditions(&args.fail_if, &header.plan)?;
-    baseline::check_gates(&changes(&args.fail_if), &store, &header.plan.name, &targets)?;
+    baseline::check_gates(&changes(&args.fail_if), &store, &header.plan.name, &targets, None)?;
     let span = header.targets.first().map(|target| SizeSpec::Bytes(Bytes(target.member.span_bytes)));
     let stop = stop_on_signals()?;
     match complete.len() {
