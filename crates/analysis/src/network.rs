@@ -8,7 +8,7 @@ mod ceilings;
 mod faults;
 mod sharing;
 
-use assay_record::{NetPathFacts, PathFacts, TcpPathFacts};
+use assay_record::{InterfaceFacts, NetPathFacts, PathFacts, TcpPathFacts};
 use serde::Serialize;
 
 pub use ceilings::{CEILING_IO_BYTES, ceiling, ceiling_together, nfs_ceiling, step_ceiling};
@@ -44,6 +44,12 @@ impl PathFault {
     fn new(says: String, next: impl Into<String>) -> Self {
         Self { says, next: next.into() }
     }
+}
+
+/// Returns what an interface sends at most, bits per second, by its shaper or the physical links below it; `None` where
+/// that is not known.
+pub(crate) fn link_bit_s(interface: &InterfaceFacts) -> Option<f64> {
+    carrier::rate(interface).all_bit_s
 }
 
 /// The IP packet that TCP's full segments travel in, bytes.

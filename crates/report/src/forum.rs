@@ -243,7 +243,9 @@ fn path_row(path: &PathEnd, step: &StepSummary, unit: TimeUnit) -> Row {
     let state = if path.is_up { "" } else { ", down" };
     let share = 100.0 * ops_share.unwrap_or(0.0);
     let portal = path.portal.strip_suffix(DEFAULT_PORT).unwrap_or(&path.portal);
-    let name = format!("  path {} {portal} {share:.1} %{state}", path.path);
+    let host = step.jobs.get(path.job as usize).filter(|_| !step.hosts.is_empty());
+    let of = host.map(|host| format!("{} ", host.name)).unwrap_or_default();
+    let name = format!("  {of}path {} {portal} {share:.1} %{state}", path.path);
     let mut cells: Vec<Cell> = vec![name.into(), mib_per_s.into(), iops.into(), Cell::Empty];
     cells.extend(times(&path.latency, unit));
     cells.extend([in_flight.into(), Cell::Empty]);

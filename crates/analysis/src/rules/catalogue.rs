@@ -79,7 +79,7 @@ use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
 use Severity::{Info, Warning};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 101] = [
+pub(crate) const RULES: [Rule; 102] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
@@ -154,6 +154,7 @@ pub(crate) const RULES: [Rule; 101] = [
     Rule::new("drained-queue", Step(queue::drained_queue)),
     Rule::new("uneven-targets", Step(share::uneven_targets)),
     Rule::new("slow-host", Step(fleet::slow_host)),
+    Rule::new("victim-host", Step(fleet::victim_host)),
     Rule::new("host-without-cpu", Step(fleet::host_without_cpu)).with(Disturbs),
     Rule::new("no-common-start", Step(fleet::no_common_start)).with(Disturbs),
     Rule::new("tester-bound", Step(host::tester_bound)).with(Disturbs),

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use assay_record::{HostFacts, MemberFacts, RunHeader};
 use assay_spec::units::Bytes;
 use assay_spec::{Job, Pacing};
+use assay_statistics::mean;
 
 use super::{Fired, Run, StepCase};
 use crate::figures::time;
 use crate::finding::{Evidence, Severity};
 use crate::fleet::{HostRate, HostSpread, usual};
+use crate::network::link_bit_s;
 
 /// A host below this share of the median of the others is behind them.
 const BEHIND: f64 = 0.8;
@@ -33,8 +35,8 @@ pub(super) fn slow_host(case: StepCase<'_>) -> Option<Fired> {
     if slowest.iops >= usual * BEHIND {
         return None;
     }
-    let tester = busy(slowest).filter(|busy| *busy > BUSY);
-    let why = match tester {
+    // Where those of the others are full too, as on one machine, that sets none apart.
+    let why = match alone_without_cpu(&spread).filter(|(host, _)| host.name == slowest.name) {
         Some(_) => format!(" Its busiest CPU was full, so {} itself may be the limit.", slowest.name),
         None => String::new(),
     };
@@ -62,13 +64,8 @@ pub(super) fn slow_host(case: StepCase<'_>) -> Option<Fired> {
 /// One host has no CPU left, and the others wait.
 pub(super) fn host_without_cpu(case: StepCase<'_>) -> Option<Fired> {
     let spread = HostSpread::of(case.run.header, case.step)?;
-    let full: Vec<&HostRate> =
-        spread.hosts.iter().filter(|host| busy(host).is_some_and(|b| b > BUSY)).collect();
-    let [host] = full.as_slice() else { return None };
-    let others = spread.hosts.iter().filter(|other| other.name != host.name);
-    let others: Vec<f64> = others.map(busy).collect::<Option<_>>()?;
-    let most = others.iter().copied().fold(0.0, f64::max);
-    (most < IDLE).then(|| Fired {
+    let (host, most) = alone_without_cpu(&spread)?;
+    Some(Fired {
         severity: Severity::Warning,
         says: format!(
             "the busiest CPU of {} was {:.0} % busy, and that of every other host {:.0} % at most: the run shows what \
@@ -85,6 +82,89 @@ pub(super) fn host_without_cpu(case: StepCase<'_>) -> Option<Fired> {
         next: "Give that host more workers or CPUs, or leave it out.",
         weight: 1.0,
     })
+}
+
+/// Returns the only host that has no CPU left, and how busy the busiest one of every other host was at most.
+fn alone_without_cpu(spread: &HostSpread) -> Option<(&HostRate, f64)> {
+    let full: Vec<&HostRate> =
+        spread.hosts.iter().filter(|host| busy(host).is_some_and(|b| b > BUSY)).collect();
+    let [host] = full.as_slice() else { return None };
+    let others = spread.hosts.iter().filter(|other| other.name != host.name);
+    let others: Vec<f64> = others.map(busy).collect::<Option<_>>()?;
+    let most = others.iter().copied().fold(0.0, f64::max);
+    (most < IDLE).then_some((host, most))
+}
+
+/// The rate of a host falls while another one, which has another load, is at work.
+pub(super) fn victim_host(case: StepCase<'_>) -> Option<Fired> {
+    let spread = HostSpread::of(case.run.header, case.step)?;
+    if is_same_load(case.run.header, case) {
+        return None;
+    }
+    let pairs = spread.hosts.iter().flat_map(|host| spread.hosts.iter().map(move |other| (host, other)));
+    let falls = pairs.filter(|(host, other)| host.name != other.name);
+    let falls = falls.filter_map(|(host, other)| Some((host, other, Fall::of(host, other)?)));
+    let (host, other, fall) = falls.min_by(|a, b| a.2.share().total_cmp(&b.2.share()))?;
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "{} did {:.0} I/Os per second while {} was not at work, and {:.0} while it was ({:.0} %).",
+            host.name,
+            fall.apart,
+            other.name,
+            fall.beside,
+            fall.share() * 100.0
+        ),
+        evidence: vec![
+            Evidence::new("alone", fall.apart, "IOPS"),
+            Evidence::new("beside the other host", fall.beside, "IOPS"),
+        ],
+        next: "They share what limits them: the target, or a link to it. Limit the load of the other host (--rate, \
+               fewer outstanding), or give it other disks or another time.",
+        weight: 1.0 - fall.share(),
+    })
+}
+
+/// Mean rates of a host while another one is at work, and while it is not, I/Os per second.
+struct Fall {
+    beside: f64,
+    apart: f64,
+}
+
+impl Fall {
+    /// Compares whole seconds in which the host itself is at work; those in which the other one begins or ends are left
+    /// out. `None` where there are fewer than three of a kind, or they are not apart.
+    fn of(host: &HostRate, other: &HostRate) -> Option<Self> {
+        const SECONDS_MIN: usize = 3;
+        let whole = |of: &HostRate| -> BTreeMap<u64, f64> {
+            let seconds = of.over_time.iter().filter(|(end_s, rate)| end_s.fract() < 1e-6 && *rate > 0.0);
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a second of the window"
+            )]
+            let by_second = seconds.map(|(end_s, rate)| (*end_s as u64, *rate)).collect();
+            by_second
+        };
+        let (own, others) = (whole(host), whole(other));
+        let at_work = |second: u64| others.contains_key(&second);
+        let is_edge = |second: u64| [second.wrapping_sub(1), second + 1].map(at_work) != [at_work(second); 2];
+        let inner = own.iter().skip(1).filter(|(second, _)| !is_edge(**second));
+        let (beside, apart): (Vec<_>, Vec<_>) = inner.partition(|(second, _)| at_work(**second));
+        let rates = |of: Vec<(&u64, &f64)>| of.into_iter().map(|(_, rate)| *rate).collect::<Vec<f64>>();
+        let (beside, apart) = (rates(beside), rates(apart));
+        if beside.len().min(apart.len()) < SECONDS_MIN {
+            return None;
+        }
+        let most_beside = beside.iter().copied().fold(0.0, f64::max);
+        let least_apart = apart.iter().copied().fold(f64::INFINITY, f64::min);
+        let fall = Self { beside: mean(&beside), apart: mean(&apart) };
+        (most_beside < least_apart && fall.share() < BEHIND).then_some(fall)
+    }
+
+    fn share(&self) -> f64 {
+        self.beside / self.apart
+    }
 }
 
 /// The hosts did not begin together, or their clocks do not tell.
@@ -137,12 +217,18 @@ pub(super) fn unlike_hosts(run: Run<'_>) -> Option<Fired> {
     .collect();
     // A cache holds more of a smaller one.
     let span = |of: &MemberFacts| (of.span_bytes > 0).then(|| Bytes(of.span_bytes).to_string());
-    let mtu = |of: &MemberFacts| {
-        let interface = of.paths().iter().find_map(|path| path.net.as_ref()?.interface.as_ref());
-        interface.map(|interface| interface.mtu_bytes.to_string())
+    let interface =
+        |of: &MemberFacts| of.paths().iter().find_map(|path| path.net.as_ref()?.interface.clone());
+    let mtu = |of: &MemberFacts| interface(of).map(|interface| interface.mtu_bytes.to_string());
+    let link = |of: &MemberFacts| Some(format!("{:.0} Mbit/s", link_bit_s(&interface(of)?)? / 1e6));
+    let paths = |of: &MemberFacts| (!of.paths().is_empty()).then(|| of.paths().len().to_string());
+    let mut of_target = |what: &str, values: Vec<(&str, String)>| {
+        differ.extend(difference(what, values.into_iter()));
     };
-    differ.extend(difference("size of the target", of_targets(run.header, span).into_iter()));
-    differ.extend(difference("MTU", of_targets(run.header, mtu).into_iter()));
+    of_target("size of the target", of_targets(run.header, span));
+    of_target("number of paths", of_targets(run.header, paths));
+    of_target("speed of the link", of_targets(run.header, link));
+    of_target("MTU", of_targets(run.header, mtu));
     (!differ.is_empty()).then(|| Fired {
         severity: Severity::Info,
         says: format!("The hosts are not alike: {}.", differ.join("; ")),

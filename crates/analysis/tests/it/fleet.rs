@@ -3,9 +3,11 @@
 use assay_analysis::{Collector, HostSpread, RunSummary, Severity};
 use assay_record::{
     AccessStats, ClockOffset, Event, FleetHost, Gap, GapKind, GapPlace, HostEnd, HostFacts, Interval, JobEnd,
-    MemberKind, RunEvent, RunHeader, StepCpu, StepEnd, StepId, StepReason, TargetFacts, TurnStats,
+    LunFacts, MemberKind, PathFacts, RunEvent, RunHeader, StepCpu, StepEnd, StepId, StepReason, TargetFacts,
+    TurnStats,
 };
 
+use crate::network::path;
 use crate::{found, run};
 
 const PLAN: &str = "[[test]]\nname = \"t\"\naccess = [{ size = \"8KiB\" }]\noutstanding = 16\nrun = \"4s\"\n";
@@ -84,6 +86,12 @@ fn one_host_without_cpu_is_named_only_where_the_others_have_some() {
         found("host-without-cpu", &header, &summary)
     };
     assert!(busy([0.3, 0.99]).unwrap().says.contains("the busiest CPU of b"));
+    let slow = |all: [f64; 2]| {
+        let (header, mut summary) = fleet(&[100.0, 10.0]);
+        summary.steps[0].hosts.iter_mut().zip(all).for_each(|(host, busy)| host.cpu.host_busy_max = busy);
+        found("slow-host", &header, &summary).unwrap().says.contains("itself may be the limit")
+    };
+    assert_eq!((slow([0.3, 0.99]), slow([0.99, 0.99])), (true, false), "two on one machine are equally busy");
     assert_eq!((busy([0.3, 0.94]), busy([0.99, 0.99]), busy([0.85, 0.99])), (None, None, None));
 }
 
@@ -98,6 +106,29 @@ fn a_start_that_was_not_common_is_reported_and_so_are_clocks_that_do_not_tell() 
     assert_eq!(start(30_000_000, 1000), None, "less than a hundredth of four seconds");
     assert!(start(2_000_000_000, 1000).unwrap().contains("2.00 s apart"));
     assert!(start(60_000, 30_000_000).unwrap().contains("is not known"));
+}
+
+/// A backup on b, from the fifth to the tenth second, takes half of what the target gives.
+#[test]
+fn a_host_whose_rate_falls_while_another_load_is_at_work_is_a_victim() {
+    let says = |beside: f64, backup: std::ops::Range<u32>| {
+        let (mut header, mut summary) = fleet(&[100.0, 100.0]);
+        let plan = header.plan.tests[0].steps[0].jobs.iter_mut();
+        plan.filter(|job| job.hosts == ["b"]).for_each(|job| job.workers = 4);
+        let seconds = (1..=14_u32).map(f64::from);
+        let rate = |second: f64| if (5.0..=10.0).contains(&second) { beside } else { 1000.0 + second };
+        summary.steps[0].jobs[0].rates = seconds.map(|second| (second, rate(second))).collect();
+        summary.steps[0].jobs[1].rates = backup.map(|second| (f64::from(second), 500.0)).collect();
+        found("victim-host", &header, &summary).map(|finding| finding.says)
+    };
+    let victim = says(400.0, 5..11).unwrap();
+    assert!(
+        victim.contains("a did 1009 I/Os per second while b was not at work, and 400 while it was (40 %)"),
+        "{victim}"
+    );
+    assert_eq!(says(900.0, 5..11), None, "a tenth is no fall");
+    assert_eq!(says(400.0, 1..15), None, "nobody knows what it does without b");
+    assert_eq!(says(400.0, 2..8), None, "it is as slow when b has ended");
 }
 
 /// The second of two hosts that share a slow rate begins half a gap later, as it is meant to.
@@ -148,6 +179,30 @@ fn unlike_hosts_are_named_by_what_differs() {
     header.targets = [("a", 64), ("b", 32), ("c", 64)].map(target).to_vec();
     let says = found("unlike-hosts", &header, &summary).unwrap().says;
     assert!(says.contains("32MiB (b), 64MiB (a, c)"), "{says}");
+}
+
+#[test]
+fn hosts_with_other_paths_links_or_packets_are_not_alike() {
+    let (mut header, summary) = fleet(&[100.0, 100.0, 100.0]);
+    let mut target = header.targets[0].clone();
+    let mut on = |host: &str, paths: Vec<PathFacts>| {
+        target.member.lun = Some(Box::new(LunFacts { paths, ..LunFacts::default() }));
+        target.address = format!("{host}:iscsi://nas/t/1");
+        target.clone()
+    };
+    let mut slow = path(0, 1500);
+    slow.net.as_mut().unwrap().interface.as_mut().unwrap().speed_mbit_s = Some(100);
+    header.targets = vec![
+        on("a", vec![path(0, 9000), path(1, 9000)]),
+        on("b", vec![slow.clone(), slow]),
+        on("c", vec![path(0, 9000)]),
+    ];
+    let says = found("unlike-hosts", &header, &summary).unwrap().says;
+    for part in
+        ["paths 1 (c), 2 (a, b)", "link 100 Mbit/s (b), 1000 Mbit/s (a, c)", "MTU 1500 (b), 9000 (a, c)"]
+    {
+        assert!(says.contains(part), "{part}: {says}");
+    }
 }
 
 /// Three hosts on one LUN of 256 MiB "covered 768 MiB" of the server, and of 64 hosts no memory held a span of 16 GiB.
