@@ -9,9 +9,10 @@ use assay_store::Reader;
 
 use crate::stored::{ReadError, Stored};
 
-/// Runs that are remembered at once: two comparisons of as many repetitions as a page takes. With 50 to 100 KiB for the
-/// seconds of a run of ten minutes they take 10 MiB.
+/// Runs that are remembered at once: two comparisons of as many repetitions as a page takes.
 const KNOWN_MAX: usize = 128;
+/// Seconds of all of them together, of about 150 bytes each: 15 MiB. A run of fourteen hours is read each time.
+const SECONDS_MAX: usize = 100_000;
 
 /// What was read of some runs, the one that was asked for last at the end.
 #[derive(Debug, Default)]
@@ -47,13 +48,21 @@ impl Readings {
             }
         }
         let reading = Stored::read_extract(store, run)?.result_set();
-        let Some(checksum) = checksum else { return Ok(reading) };
+        let Some(checksum) = checksum.filter(|_| seconds(&reading) <= SECONDS_MAX / 2) else {
+            return Ok(reading);
+        };
         let mut all = lock();
         all.retain(|known| known.run != run);
-        if all.len() >= KNOWN_MAX {
+        all.push(Known { run: run.to_owned(), checksum, reading: reading.clone() });
+        while all.len() > KNOWN_MAX
+            || all.iter().map(|known| seconds(&known.reading)).sum::<usize>() > SECONDS_MAX
+        {
             all.remove(0);
         }
-        all.push(Known { run: run.to_owned(), checksum, reading: reading.clone() });
         Ok(reading)
     }
+}
+
+fn seconds(reading: &ResultSet) -> usize {
+    reading.rows.iter().map(|row| row.seconds.len()).sum()
 }
