@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use assay_analysis::{RunSummary, capitalised, chunks_say, member_says, region_says, whole};
 use assay_record::{Experiment, HostNote, RunHeader};
+use assay_statistics::student_95;
 
 use crate::belief::{Belief, Odds, SETTLED, density};
 use crate::cause::Cause;
@@ -26,8 +27,6 @@ const RULED_OUT: f64 = 0.01;
 const DRAWN: f64 = 0.05;
 /// The load itself differs by more than this between its repetitions: something changed. As a logarithm.
 const CHANGED: f64 = 0.12;
-/// Two sides of 95 % of the normal distribution.
-const TWO_SIDES: f64 = 1.96;
 /// Evidence that changes odds by less than this rules nothing out.
 const FACTOR_LEAST: f64 = 1.5;
 /// Random I/Os that a disk carries with a queue, over those without one.
@@ -94,7 +93,7 @@ pub(crate) fn diagnosis(hypotheses: &[&'static Hypothesis], setting: &Setting, s
         let error = o.whole_error(scale);
         let density = |range| density(o.quantity, range, o.value.ln(), error);
         // What is counted is exact.
-        let width = if o.quantity.is_counted() { 1.0 } else { (error * TWO_SIDES).exp() };
+        let width = if o.quantity.is_counted() { 1.0 } else { (error * student_95(f64::INFINITY)).exp() };
         let measured = o.quantity.stated(o.value);
         Row {
             experiment: o.experiment,

@@ -132,3 +132,11 @@ pub(crate) fn dd(bytes: &[u8]) {
 pub(crate) fn iostat(bytes: &[u8]) {
     importer(bytes, iostat::is_results, iostat::import);
 }
+
+/// Whatever tool the text is from.
+pub(crate) fn results(bytes: &[u8]) {
+    let Ok(text) = decode("fuzz", bytes) else { return };
+    if let Some(imported) = assay_interop::results::import("fuzz", &text).transpose() {
+        result(imported);
+    }
+}

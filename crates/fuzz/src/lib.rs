@@ -65,6 +65,7 @@ pub const TARGETS: &[Target] = &[
     target("crystaldiskmark", 8192, foreign::crystaldiskmark),
     target("dd", 4096, foreign::dd),
     seeded(target("iostat", 16384, foreign::iostat), &["crates/interop/tests/samples"]),
+    seeded(target("results", 8192, foreign::results), &["crates/interop/tests/samples"]),
     target("mark", 1024, stored::mark),
     target("stamp", 4096, stored::stamp),
     target("pdu", 48, wire::pdu),

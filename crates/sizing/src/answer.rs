@@ -328,11 +328,7 @@ fn proposals(question: &mut Question) -> Result<Vec<Series>, SizingError> {
             let first = counts.first().copied().unwrap_or(1);
             in_whole_legs(*level, first)?;
             apply(&mut array, &format!("link.rate=none {}", resized(*level, first)))?;
-            let cache = match &array.device {
-                // As behind a controller, which turns it off: what it holds does not survive a power cut.
-                Device::Hdd(_) => "device.write_cache=none".to_owned(),
-                Device::Ssd(_) => scaled_slc(question, &array).unwrap_or_default(),
-            };
+            let cache = cache_of_devices(question, &array);
             apply(&mut array, &format!("{} {cache}", common(question, true)))?;
             series.push(Series { array, devices: class.name, price_word: class.word.to_owned(), counts });
         }
@@ -346,6 +342,15 @@ fn proposals(question: &mut Question) -> Result<Vec<Series>, SizingError> {
         question.assumed.push(says);
     }
     Ok(series)
+}
+
+/// What a proposal says of the caches of its devices.
+fn cache_of_devices(question: &Question, array: &Array) -> String {
+    match &array.device {
+        // As behind a controller, which turns it off: what it holds does not survive a power cut.
+        Device::Hdd(_) => "device.write_cache=none".to_owned(),
+        Device::Ssd(_) => scaled_slc(question, array).unwrap_or_default(),
+    }
 }
 
 /// Numbers of devices within the limits of the question; the largest of them where the highest rate is asked for.

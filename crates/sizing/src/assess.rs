@@ -25,8 +25,8 @@ const SIMULATED_VISITS: f64 = 360_000.0;
 /// I/Os of each simulation at least: 100 of them are beyond the 99th percentile.
 const SIMULATED_IOS_MIN: f64 = 10_000.0;
 /// What a search asks first, and how far from the limit its answer must be to stand: the seeds, the part of the I/Os,
-/// and the factor. A tenth of the I/Os has a p99 within a factor of 1.6 of that of all, a third within 1.25; what is nearer
-/// is simulated whole.
+/// and the factor. A tenth of the I/Os has a p99 within a factor of 1.6 of that of all, a third within 1.25; what is
+/// nearer is simulated whole.
 const SOUNDINGS: [(u32, f64, f64); 3] = [(1, 0.1, 1.6), (1, 1.0 / 3.0, 1.25), (3, 1.0, 1.0)];
 
 /// Rate of the interface of a disk, bytes/s: SATA and SAS of 6 Gbit/s, 8 bits of 10 on the line.
