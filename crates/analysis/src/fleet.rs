@@ -135,11 +135,11 @@ fn measured(hosts: &[HostRate]) -> impl Iterator<Item = &HostRate> {
 
 /// Adds the rates of a job to those of the other jobs of its host, second by second.
 fn add_seconds(sum: &mut Vec<(f64, f64)>, of: &[(f64, f64)]) {
-    for (index, (at_s, rate)) in of.iter().enumerate() {
-        match sum.get_mut(index) {
-            // A last second that is cut ends where the longest job does.
-            Some((end_s, all)) => (*end_s, *all) = (end_s.max(*at_s), *all + rate),
-            None => sum.push((*at_s, *rate)),
+    for (at_s, rate) in of {
+        // A job may begin later than others; a last second that is cut ends where the longest job does.
+        match sum.binary_search_by(|(end_s, _)| end_s.ceil().total_cmp(&at_s.ceil())) {
+            Ok(index) => sum[index] = (sum[index].0.max(*at_s), sum[index].1 + rate),
+            Err(index) => sum.insert(index, (*at_s, *rate)),
         }
     }
 }

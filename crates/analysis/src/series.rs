@@ -92,12 +92,22 @@ impl Series {
         }
         self.end_ns = self.end_ns.max(end);
         let length = (end - start) as f64;
+        let settled = (self.end_ns / SECOND_NS).saturating_sub(WHOLE_SECONDS);
+        let mut alike: Option<Second> = None;
         for second in start / SECOND_NS..=(end - 1) / SECOND_NS {
             let from = start.max(second * SECOND_NS);
             let to = end.min((second + 1) * SECOND_NS);
             let share = (to - from) as f64 / length;
             let is_most = (to - from) * 2 >= (end - start).min(SECOND_NS);
-            self.seconds.entry(second).or_default().add(total, share, is_most);
+            let slice = self.seconds.entry(second).or_default();
+            if second >= settled || !is_most || slice.service.is_some() || slice.settled.is_some() {
+                slice.add(total, share, is_most);
+                continue;
+            }
+            // Of a slice of hours, as other tools have them, every second would keep the same distribution.
+            let same = alike.get_or_insert_with(|| Second::settled(total));
+            *slice = Second { ops: slice.ops, bytes: slice.bytes, errors: slice.errors, ..same.clone() };
+            slice.add(total, share, false);
         }
         self.seconds.entry(end.saturating_sub(1) / SECOND_NS).or_default().errors += total.errors;
         self.settle();
@@ -168,6 +178,14 @@ impl Second {
                 self.response.get_or_insert_default().merge(response);
             }
         }
+    }
+
+    /// A second of nothing, with the times of these I/Os.
+    fn settled(total: &OpStats) -> Self {
+        let mut second = Self::default();
+        second.add(total, 0.0, true);
+        second.settle();
+        second
     }
 
     fn settle(&mut self) {
@@ -260,6 +278,20 @@ mod tests {
         let long = series(&slices);
         assert!(long.seconds[&0].service.is_none() && long.seconds[&39].service.is_some());
         assert!(long.points().iter().all(|p| p.p99_us.is_some()));
+    }
+
+    /// One slice of a day had a distribution for each of its seconds: 3 GB.
+    #[test]
+    fn a_slice_of_hours_keeps_few_distributions() {
+        let mut long = Series::default();
+        let slice = interval(0, 3_600_000, 7200);
+        let mut most = 0;
+        for end_ms in [1000, 3_600_000] {
+            let slice = Interval { end_ns: end_ms * 1_000_000, ..slice.clone() };
+            long.add(&slice, &slice.sum().total());
+            most = most.max(long.seconds.values().filter(|second| second.service.is_some()).count());
+        }
+        assert!(most <= 40 && long.seconds.len() == 3600, "{most}");
     }
 
     #[test]

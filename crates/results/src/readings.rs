@@ -4,15 +4,15 @@
 use std::sync::{Mutex, PoisonError};
 
 use assay_analysis::RunExtract;
-use assay_analysis::compare::ResultSet;
+use assay_analysis::compare::{ResultSet, Row};
 use assay_store::Reader;
 
 use crate::stored::{ReadError, Stored};
 
 /// Runs that are remembered at once: two comparisons of as many repetitions as a page takes.
 const KNOWN_MAX: usize = 128;
-/// Seconds of all of them together, of about 150 bytes each: 15 MiB. A run of fourteen hours is read each time.
-const SECONDS_MAX: usize = 100_000;
+/// Memory of all of them together, bytes. A run of a day takes more than its share, and is read each time.
+const BYTES_MAX: usize = 32 << 20;
 
 /// What was read of some runs, the one that was asked for last at the end.
 #[derive(Debug, Default)]
@@ -48,14 +48,14 @@ impl Readings {
             }
         }
         let reading = Stored::read_extract(store, run)?.result_set();
-        let Some(checksum) = checksum.filter(|_| seconds(&reading) <= SECONDS_MAX / 2) else {
+        let Some(checksum) = checksum.filter(|_| bytes(&reading) <= BYTES_MAX / 2) else {
             return Ok(reading);
         };
         let mut all = lock();
         all.retain(|known| known.run != run);
         all.push(Known { run: run.to_owned(), checksum, reading: reading.clone() });
         while all.len() > KNOWN_MAX
-            || all.iter().map(|known| seconds(&known.reading)).sum::<usize>() > SECONDS_MAX
+            || all.iter().map(|known| bytes(&known.reading)).sum::<usize>() > BYTES_MAX
         {
             all.remove(0);
         }
@@ -63,6 +63,11 @@ impl Readings {
     }
 }
 
-fn seconds(reading: &ResultSet) -> usize {
-    reading.rows.iter().map(|row| row.seconds.len()).sum()
+/// About the memory that a reading takes: that of its seconds and of their heat, and a page for each row.
+fn bytes(reading: &ResultSet) -> usize {
+    let of_heat = |second: &Vec<(i32, u64)>| size_of_val(second) + size_of_val(second.as_slice());
+    let of_row = |row: &Row| {
+        4096 + size_of_val(row.seconds.as_slice()) + row.heat.seconds.iter().map(of_heat).sum::<usize>()
+    };
+    reading.rows.iter().map(of_row).sum()
 }

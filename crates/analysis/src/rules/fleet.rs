@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::{HostFacts, MemberFacts, RunHeader};
+use assay_record::{HostFacts, InterfaceFacts, MemberFacts, RunHeader};
 use assay_spec::units::Bytes;
 use assay_spec::{Job, Pacing};
 use assay_statistics::mean;
@@ -95,34 +95,64 @@ fn alone_without_cpu(spread: &HostSpread) -> Option<(&HostRate, f64)> {
     (most < IDLE).then_some((host, most))
 }
 
-/// The rate of a host falls while another one, which has another load, is at work.
+/// The rate of a host is low while another one, which has another load, is at work, and high before and after that.
 pub(super) fn victim_host(case: StepCase<'_>) -> Option<Fired> {
     let spread = HostSpread::of(case.run.header, case.step)?;
     if is_same_load(case.run.header, case) {
         return None;
     }
-    let pairs = spread.hosts.iter().flat_map(|host| spread.hosts.iter().map(move |other| (host, other)));
-    let falls = pairs.filter(|(host, other)| host.name != other.name);
-    let falls = falls.filter_map(|(host, other)| Some((host, other, Fall::of(host, other)?)));
-    let (host, other, fall) = falls.min_by(|a, b| a.2.share().total_cmp(&b.2.share()))?;
+    let works: Vec<Work<'_>> = spread.measured().filter_map(Work::of).collect();
+    // Hosts that are at work in the same seconds cannot be told apart.
+    let mut by_time: BTreeMap<(u64, u64), Vec<&str>> = BTreeMap::new();
+    works.iter().for_each(|work| by_time.entry(work.span()).or_default().push(work.name));
+    if by_time.len() > SPANS_MAX {
+        return None;
+    }
+    let asked = works.len() * by_time.len().saturating_sub(1);
+    let alone = |work: &&Work<'_>| jobs_of(case, work.name) == 1;
+    let pairs = works.iter().filter(alone).flat_map(|work| by_time.iter().map(move |other| (work, other)));
+    let falls =
+        pairs.filter_map(|(work, (span, others))| Some((work.name, others, work.fall(*span, asked)?)));
+    let (host, others, fall) = falls.min_by(|a, b| a.2.share().total_cmp(&b.2.share()))?;
+    let were = if others.len() == 1 { "was" } else { "were" };
+    let others = others.join(", ");
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "{} did {:.0} I/Os per second while {} was not at work, and {:.0} while it was ({:.0} %).",
-            host.name,
+            "{host} did {:.0} I/Os per second before and after {others} {were} at work, and {:.0} meanwhile ({:.0} %).",
             fall.apart,
-            other.name,
             fall.beside,
             fall.share() * 100.0
         ),
         evidence: vec![
-            Evidence::new("alone", fall.apart, "IOPS"),
-            Evidence::new("beside the other host", fall.beside, "IOPS"),
+            Evidence::new("before and after", fall.apart, "IOPS"),
+            Evidence::new("meanwhile", fall.beside, "IOPS"),
         ],
-        next: "They share what limits them: the target, or a link to it. Limit the load of the other host (--rate, \
-               fewer outstanding), or give it other disks or another time.",
+        next: "Probably they share what limits them: the target, or a link to it. Limit the other load (--rate, fewer \
+               outstanding), or give it other disks or another time.",
         weight: 1.0 - fall.share(),
     })
+}
+
+/// Jobs of a host in the step.
+fn jobs_of(case: StepCase<'_>, host: &str) -> usize {
+    let test = case.run.header.plan.tests.get(case.step.id.test as usize);
+    let step = test.and_then(|test| test.steps.get(case.step.id.step as usize));
+    let jobs = step.map(|step| step.jobs.iter());
+    jobs.map_or(0, |jobs| jobs.filter(|job| job.hosts.first().is_some_and(|name| name == host)).count())
+}
+
+/// More beginnings and ends than this tell nothing of any of them.
+const SPANS_MAX: usize = 64;
+/// Whole seconds before another host is at work, and as many behind it, without which a rate may fall by itself.
+const SIDE_MIN: usize = 2;
+
+/// The whole seconds of a host, from the first in which it did an I/O to the last.
+struct Work<'h> {
+    name: &'h str,
+    first: u64,
+    /// I/Os per second in each.
+    rates: Vec<f64>,
 }
 
 /// Mean rates of a host while another one is at work, and while it is not, I/Os per second.
@@ -131,37 +161,52 @@ struct Fall {
     apart: f64,
 }
 
-impl Fall {
-    /// Compares whole seconds in which the host itself is at work; those in which the other one begins or ends are left
-    /// out. `None` where there are fewer than three of a kind, or they are not apart.
-    fn of(host: &HostRate, other: &HostRate) -> Option<Self> {
-        const SECONDS_MIN: usize = 3;
-        let whole = |of: &HostRate| -> BTreeMap<u64, f64> {
-            let seconds = of.over_time.iter().filter(|(end_s, rate)| end_s.fract() < 1e-6 && *rate > 0.0);
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a second of the window"
-            )]
-            let by_second = seconds.map(|(end_s, rate)| (*end_s as u64, *rate)).collect();
-            by_second
-        };
-        let (own, others) = (whole(host), whole(other));
-        let at_work = |second: u64| others.contains_key(&second);
-        let is_edge = |second: u64| [second.wrapping_sub(1), second + 1].map(at_work) != [at_work(second); 2];
-        let inner = own.iter().skip(1).filter(|(second, _)| !is_edge(**second));
-        let (beside, apart): (Vec<_>, Vec<_>) = inner.partition(|(second, _)| at_work(**second));
-        let rates = |of: Vec<(&u64, &f64)>| of.into_iter().map(|(_, rate)| *rate).collect::<Vec<f64>>();
-        let (beside, apart) = (rates(beside), rates(apart));
-        if beside.len().min(apart.len()) < SECONDS_MIN {
-            return None;
-        }
-        let most_beside = beside.iter().copied().fold(0.0, f64::max);
-        let least_apart = apart.iter().copied().fold(f64::INFINITY, f64::min);
-        let fall = Self { beside: mean(&beside), apart: mean(&apart) };
-        (most_beside < least_apart && fall.share() < BEHIND).then_some(fall)
+impl<'h> Work<'h> {
+    fn of(host: &'h HostRate) -> Option<Self> {
+        let seconds = host.over_time.iter().filter(|(end_s, rate)| end_s.fract() < 1e-6 && *rate > 0.0);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a second of the window")]
+        let by_second: BTreeMap<u64, f64> = seconds.map(|(end_s, rate)| (*end_s as u64, *rate)).collect();
+        let (first, last) = (*by_second.first_key_value()?.0, *by_second.last_key_value()?.0);
+        // In a second without one it was held up.
+        let rates = (first..=last).map(|second| by_second.get(&second).copied().unwrap_or(0.0)).collect();
+        Some(Self { name: &host.name, first, rates })
     }
 
+    fn span(&self) -> (u64, u64) {
+        (self.first, self.first + self.rates.len() as u64 - 1)
+    }
+
+    /// Compares whole seconds; the own first and last, and those in which the other one begins or ends, are left out.
+    /// `None` where the rate is not low beside the other one and high before and after it, or where that is no wonder
+    /// if so many pairs are `asked` for.
+    fn fall(&self, (from, to): (u64, u64), asked: usize) -> Option<Fall> {
+        let (first, last) = self.span();
+        let (mut before, mut beside, mut after) = (Vec::new(), Vec::new(), Vec::new());
+        for (second, rate) in
+            (first..).zip(&self.rates).filter(|(second, _)| *second != first && *second != last)
+        {
+            match second {
+                _ if second + 1 < from => before.push(*rate),
+                _ if second > to + 1 => after.push(*rate),
+                _ if second > from && second < to => beside.push(*rate),
+                _ => {}
+            }
+        }
+        if before.len().min(after.len()) < SIDE_MIN || beside.is_empty() {
+            return None;
+        }
+        let apart: Vec<f64> = before.into_iter().chain(after).collect();
+        // By chance all of one kind are below all of the other once in so many orders.
+        let orders: f64 = (1..=beside.len()).map(|n| 1.0 + apart.len() as f64 / n as f64).product();
+        let most_beside = beside.iter().copied().fold(0.0, f64::max);
+        let least_apart = apart.iter().copied().fold(f64::INFINITY, f64::min);
+        let fall = Fall { beside: mean(&beside), apart: mean(&apart) };
+        let is_sure = most_beside < least_apart && orders > 20.0 * asked as f64;
+        (is_sure && fall.share() < BEHIND).then_some(fall)
+    }
+}
+
+impl Fall {
     fn share(&self) -> f64 {
         self.beside / self.apart
     }
@@ -217,10 +262,16 @@ pub(super) fn unlike_hosts(run: Run<'_>) -> Option<Fired> {
     .collect();
     // A cache holds more of a smaller one.
     let span = |of: &MemberFacts| (of.span_bytes > 0).then(|| Bytes(of.span_bytes).to_string());
-    let interface =
-        |of: &MemberFacts| of.paths().iter().find_map(|path| path.net.as_ref()?.interface.clone());
-    let mtu = |of: &MemberFacts| interface(of).map(|interface| interface.mtu_bytes.to_string());
-    let link = |of: &MemberFacts| Some(format!("{:.0} Mbit/s", link_bit_s(&interface(of)?)? / 1e6));
+    // The paths of one host may be found in another order.
+    let of_paths = |of: &MemberFacts, what: &dyn Fn(&InterfaceFacts) -> Option<String>| {
+        let interfaces = of.paths().iter().filter_map(|path| path.net.as_ref()?.interface.as_ref());
+        let mut values: Vec<String> = interfaces.filter_map(what).collect();
+        values.sort();
+        values.dedup();
+        (!values.is_empty()).then(|| values.join(" + "))
+    };
+    let mtu = |of: &MemberFacts| of_paths(of, &|interface| Some(interface.mtu_bytes.to_string()));
+    let link = |of: &MemberFacts| of_paths(of, &|of| Some(format!("{:.0} Mbit/s", link_bit_s(of)? / 1e6)));
     let paths = |of: &MemberFacts| (!of.paths().is_empty()).then(|| of.paths().len().to_string());
     let mut of_target = |what: &str, values: Vec<(&str, String)>| {
         differ.extend(difference(what, values.into_iter()));
@@ -238,15 +289,15 @@ pub(super) fn unlike_hosts(run: Run<'_>) -> Option<Fired> {
     })
 }
 
-/// A fact of the first target of each host that has it.
+/// A fact of the first target of each host, where it has it.
 fn of_targets(header: &RunHeader, fact: impl Fn(&MemberFacts) -> Option<String>) -> Vec<(&str, String)> {
-    let mut known: BTreeMap<&str, String> = BTreeMap::new();
+    let mut first: BTreeMap<&str, &MemberFacts> = BTreeMap::new();
     for target in &header.targets {
-        if let (Some((host, _)), Some(fact)) = (target.address.split_once(':'), fact(&target.member)) {
-            known.entry(host).or_insert(fact);
+        if let Some((host, _)) = target.address.split_once(':') {
+            first.entry(host).or_insert(&target.member);
         }
     }
-    known.into_iter().collect()
+    first.into_iter().filter_map(|(host, member)| Some((host, fact(member)?))).collect()
 }
 
 fn difference<'h>(what: &str, values: impl Iterator<Item = (&'h str, String)>) -> Option<String> {

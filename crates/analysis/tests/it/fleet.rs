@@ -123,12 +123,32 @@ fn a_host_whose_rate_falls_while_another_load_is_at_work_is_a_victim() {
     };
     let victim = says(400.0, 5..11).unwrap();
     assert!(
-        victim.contains("a did 1009 I/Os per second while b was not at work, and 400 while it was (40 %)"),
+        victim
+            .contains("a did 1008 I/Os per second before and after b was at work, and 400 meanwhile (40 %)"),
         "{victim}"
     );
     assert_eq!(says(900.0, 5..11), None, "a tenth is no fall");
     assert_eq!(says(400.0, 1..15), None, "nobody knows what it does without b");
     assert_eq!(says(400.0, 2..8), None, "it is as slow when b has ended");
+    assert_eq!(says(400.0, 5..15), None, "it may have fallen by itself");
+    assert!(says(0.0, 5..11).unwrap().contains("and 0 meanwhile"), "it got nothing at all");
+}
+
+#[test]
+fn hosts_that_were_at_work_in_the_same_seconds_are_named_together() {
+    let (mut header, mut summary) = fleet(&[100.0, 100.0, 100.0]);
+    header.plan.tests[0].steps[0].jobs.iter_mut().skip(1).for_each(|job| job.workers = 4);
+    let seconds = || (1..=20_u32).map(f64::from);
+    let rate = |second: f64| if (7.0..=14.0).contains(&second) { 300.0 } else { 1000.0 };
+    summary.steps[0].jobs[0].rates = seconds().map(|second| (second, rate(second))).collect();
+    let late: Vec<(f64, f64)> = (7..=14_u32).map(|second| (f64::from(second), 5.0)).collect();
+    summary.steps[0].jobs[1].rates.clone_from(&late);
+    summary.steps[0].jobs[2].rates.clone_from(&late);
+    let says = found("victim-host", &header, &summary).unwrap().says;
+    assert!(says.contains("before and after b, c were at work, and 300 meanwhile"), "{says}");
+    // Few seconds are no evidence where many hosts could have been the one.
+    summary.steps[0].jobs[0].rates.truncate(12);
+    assert_eq!(found("victim-host", &header, &summary), None);
 }
 
 /// The second of two hosts that share a slow rate begins half a gap later, as it is meant to.

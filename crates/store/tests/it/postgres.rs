@@ -1,6 +1,6 @@
 //! A store in a PostgreSQL server: the same as one in a file, for several who use it at once.
 
-use assay_record::{Event, Severity};
+use assay_record::{Event, Severity, TargetFacts};
 use assay_store::{
     Baseline, BaselineOf, Checked, ListedRun, RunFilter, RunOrder, RunSlice, RunState, Store, StoreAddress,
     StoreError, copy,
@@ -245,6 +245,22 @@ fn has_another_version_after_each_change(store: &Store) {
         assert!(!seen.contains(&before), "{before:?}");
         seen.push(before);
     }
+}
+
+/// A line of an index of PostgreSQL has 2,704 bytes at most.
+#[test]
+fn a_run_over_many_hosts_is_stored_in_a_server_and_found() {
+    let Some(server) = postgres::database() else { return };
+    let store = opened(&server.url());
+    let mut header = header(RUN);
+    let first = header.targets[0].clone();
+    // Names that do not shrink when they are packed.
+    let name = |n: u64| format!("{:016x}", n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let target = |n| TargetFacts { address: format!("{}:/srv/{}", name(n), name(n + 1000)), ..first.clone() };
+    header.targets = (1..=1000).map(target).collect();
+    drop(store.begin_run(&header, None, None).unwrap());
+    let filter = RunFilter { target: Some(name(700)), ..RunFilter::default() };
+    assert_eq!(store.list(&filter, RunSlice::ALL).unwrap().runs.len(), 1);
 }
 
 #[test]

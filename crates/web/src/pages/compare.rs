@@ -68,8 +68,11 @@ pub(crate) fn sides_of(asked: &Fields) -> Result<Vec<&str>, Refusal> {
 
 fn chosen(asked: &Fields) -> Result<Vec<&str>, Refusal> {
     let names: Vec<&str> = asked.all("r").filter(|name| !name.is_empty()).collect();
-    match names.len() > SIDES_MAX {
-        true => Err(Refusal::bad(format!("At most {SIDES_MAX} results can be compared at once."))),
+    if names.len() > SIDES_MAX {
+        return Err(Refusal::bad(format!("At most {SIDES_MAX} results can be compared at once.")));
+    }
+    match (1..names.len()).any(|at| names[..at].contains(&names[at])) {
+        true => Err(Refusal::bad("Each result can be chosen once.")),
         false => Ok(names),
     }
 }
