@@ -180,7 +180,7 @@ pub fn calibrate(
         fit_software(&mut c, tests, kind, &from, tables)?;
     }
     fit_overlap(&mut c, tests, &from, tables)?;
-    fit_serial_writes(&mut c, tests, &from)?;
+    fit_serial_writes(&mut c, tests, &from, tables)?;
     // Workers before parallelism: a pool keeps the queue of the members short, and would look like disks that
     // do not reorder.
     fit_workers(&mut c, tests, &from, tables)?;
@@ -409,11 +409,13 @@ fn errors_of(array: &Array, points: &[Point], tables: &mut Tables) -> Vec<f64> {
     points.iter().map(|p| predicted_iops(array, &p.workload, tables) / p.iops - 1.0).collect()
 }
 
-/// X(32) < 1.3 X(1): random writes pass one at a time, and the time of one is 1/X(32).
+/// X(32) < 1.3 X(1): random writes pass one at a time, and the time of one is 1/X(32). Writes that wait in a cache are
+/// sorted there whatever the depth: they pass one at a time only where they are slower than members that sort nothing.
 fn fit_serial_writes(
     c: &mut Calibration,
     tests: &MicroTests,
     from: &Provenance,
+    tables: &mut Tables,
 ) -> Result<(), CalibrateError> {
     let (Some(alone), Some(deep)) = (&tests.random_write_alone, &tests.random_write_deep) else {
         return Ok(());
@@ -425,6 +427,16 @@ fn fit_serial_writes(
         ));
         return Ok(());
     }
+    let [of_one, of_all] = [alone, deep].map(|p| predicted_iops(&c.array, &p.workload, tables));
+    let unsorted = predicted_iops(&without_sorting(&c.array), &deep.workload, tables);
+    if of_all < SERIAL_BELOW * of_one && unsorted < SERIAL_BELOW * deep.iops {
+        c.remarks.push(
+            "random writes gain nothing from 1 to 32 outstanding, as a cache sorts them at any depth: \
+             not serialised"
+                .to_owned(),
+        );
+        return Ok(());
+    }
     let ms = 1e3 / deep.iops;
     let other = 1e3 / alone.iops;
     put(
@@ -432,6 +444,14 @@ fn fit_serial_writes(
         "target.serial_write_ms",
         Quantity { value: ms, lo: ms.min(other), hi: ms.max(other), from: from.clone() },
     )
+}
+
+fn without_sorting(array: &Array) -> Array {
+    let mut array = array.clone();
+    if let Device::Hdd(hdd) = &mut array.device {
+        hdd.ncq_gain = Quantity::assumed(0.0);
+    }
+    array
 }
 
 /// Workers of the target, from a random mix and a sequential reader side by side, by simulation.

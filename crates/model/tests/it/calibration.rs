@@ -101,6 +101,21 @@ fn a_hidden_reordering_gain_is_recovered_within_ten_percent() {
     assert!(c.array.target.serial_write_ms.is_none(), "writes of a disk are not serialised: {:?}", c.remarks);
 }
 
+/// Writes that the cache of a disk sorts are as fast alone as 32 at once, which was taken for a queue of one.
+#[test]
+fn a_disk_that_caches_its_writes_does_not_pass_them_one_at_a_time() {
+    let mut disk = array("hdd-7200");
+    set(&mut disk, "device.write_cache=64MiB").unwrap();
+    let c = calibrate(&disk, &micro_tests(&disk), &mut Tables::default()).unwrap();
+    assert!(c.array.target.serial_write_ms.is_none(), "{:?}", c.remarks);
+    assert!(c.remarks.iter().any(|r| r.contains("a cache sorts them")), "{:?}", c.remarks);
+    // What is slower than its cache lets it be has something that serialises it.
+    let mut slow = disk.clone();
+    set(&mut slow, "target.serial_write_ms=40").unwrap();
+    let c = calibrate(&disk, &micro_tests(&slow), &mut Tables::default()).unwrap();
+    close(c.array.target.serial_write_ms.as_ref().unwrap().value, 40.0, 0.10, "serial_write_ms");
+}
+
 #[test]
 fn hidden_dies_of_a_drive_are_recovered() {
     let mut hidden = array("nvme");
