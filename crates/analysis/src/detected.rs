@@ -1,7 +1,7 @@
 //! The array that a host sees in front of it: drives by their model, what combines them, links. What it cannot see is
 //! left as a question, with a class value that answers until somebody does.
 
-use assay_model::array::{Array, Device, Level, LinkRate, PathPolicy, ProtocolKind, SoftwareName};
+use assay_model::array::{Array, Device, Hdd, Level, LinkRate, PathPolicy, ProtocolKind, SoftwareName};
 use assay_model::catalogue::{self, Class, Hint};
 use assay_model::quantity::{Provenance, Quantity};
 use assay_record::{DriveFacts, LayoutFacts, MemberFacts, MemberKind, PathFacts};
@@ -178,7 +178,7 @@ fn with_cache(mut device: Device, drive: &DriveFacts) -> Device {
             (false, _) => hdd.write_cache = None,
             (true, None) => {
                 let from = Provenance::Assumed("it is on, and its size is not seen".to_owned());
-                hdd.write_cache = Some(Quantity { value: 67e6, lo: 16e6, hi: 268e6, from });
+                hdd.write_cache = Some(Hdd::usual_write_cache(from));
             }
             (true, Some(_)) => {}
         }

@@ -11,7 +11,7 @@ use super::check;
 use super::error::ArrayError;
 use super::fields::{Limits, Range, Unit, Visitor, walk};
 use super::named;
-use super::types::{Array, Device, Flash, Hdd, LinkRate};
+use super::types::{Array, Device, Flash, Hdd, LinkRate, ProtocolKind};
 use super::unmodelled;
 use super::words::Words;
 use crate::quantity::{Provenance, Quantity};
@@ -33,6 +33,22 @@ pub fn parse_stored(place: &str, text: &str) -> Result<Array, ArrayError> {
     parse_as(place, text, FixedRange::Ignored)
 }
 
+/// The cache of a SATA disk is on when it is sold, and stays on unless something turns it off: adapters with a cache of
+/// their own do, and what stands in a server is not known.
+fn imply_write_cache(array: &mut Array) {
+    let adapter = array.controller.write_back.is_some() || array.controller.battery;
+    let is_local = array.protocol.kind == ProtocolKind::Local && !adapter;
+    let of_set = array.link.rate;
+    if let Device::Hdd(hdd) = &mut array.device
+        && hdd.write_cache.is_none()
+        && is_local
+        && [hdd.link, of_set].iter().any(|link| matches!(link, LinkRate::Sata(_)))
+    {
+        let from = "SATA disks have it on; `write_cache = \"none\"` where it is off";
+        hdd.write_cache = Some(Hdd::usual_write_cache(Provenance::Assumed(from.to_owned())));
+    }
+}
+
 /// What becomes of a range where [`Range::Refused`] stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FixedRange {
@@ -50,6 +66,9 @@ fn parse_as(file: &str, text: &str, fixed: FixedRange) -> Result<Array, ArrayErr
     let mut array = named.array;
     walk(&mut array, &mut reader);
     let lines = reader.finish()?;
+    if !lines.contains_key("device.write_cache") {
+        imply_write_cache(&mut array);
+    }
     if let Some(counted) = named.counted.filter(|_| !lines.contains_key("raid.level")) {
         let says = "says how many drives there are, and no `[raid]` says how they are combined; \
                     add one with its `level`";
@@ -342,9 +361,11 @@ impl Visitor for Reader<'_> {
     }
 
     fn maybe(&mut self, key: &'static str, limits: Limits, slot: &mut Option<Quantity>) {
-        if let Some(value) = self.take(key) {
-            *slot = self.note(quantity(&value, limits, self.fixed, self.table_from.as_ref()));
-        }
+        let Some(value) = self.take(key) else { return };
+        *slot = match value.scalar() {
+            Ok(text) if text == "none" => None,
+            _ => self.note(quantity(&value, limits, self.fixed, self.table_from.as_ref())),
+        };
     }
 
     fn flag(&mut self, key: &'static str, slot: &mut bool) {

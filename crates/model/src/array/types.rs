@@ -103,6 +103,15 @@ pub struct Hdd {
     pub band: Quantity,
 }
 
+impl Hdd {
+    /// The write cache of a SATA disk of unknown size: of the 14 in `arrays/catalogue` whose sheets name it, half have
+    /// 16 to 64 MiB and two have more than 256.
+    #[must_use]
+    pub fn usual_write_cache(from: Provenance) -> Quantity {
+        Quantity { value: 67_108_864.0, lo: 16_777_216.0, hi: 268_435_456.0, from }
+    }
+}
+
 /// What a disk orders its queue by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sorting {

@@ -65,8 +65,11 @@ impl Visitor for Writer {
     }
 
     fn maybe(&mut self, key: &'static str, limits: Limits, slot: &mut Option<Quantity>) {
-        if let Some(q) = slot {
-            self.quantity(key, limits, q);
+        match slot {
+            Some(q) => self.quantity(key, limits, q),
+            // A file that does not say it may imply one.
+            None if key == "write_cache" => self.line(key, "\"none\""),
+            None => {}
         }
     }
 

@@ -8,6 +8,7 @@ mod degraded;
 mod durable;
 mod engines;
 mod foresight;
+mod implied;
 mod laws;
 mod mistakes;
 mod physics;

@@ -1,0 +1,53 @@
+//! What an array file need not say, and what caches and links take that it does not describe.
+
+use assay_model::array::{Array, Device, parse, set, to_toml};
+use assay_spec::units::KIB;
+
+use crate::{array, close, expected, load};
+
+const FILE: &str = r#"
+name = "disk"
+[device]
+kind = "hdd"
+from = "sheet: made up"
+rpm = 7200
+seek_track_ms = 0.8
+seek_avg_ms = 8.5
+seek_full_ms = 17
+outer_mb_s = 210
+inner_mb_s = 100
+capacity = "6TB"
+[raid]
+level = "single"
+disks = { value = 1, from = "sheet: made up" }
+[link]
+rate = "SATA3"
+"#;
+
+fn has_cache(array: &Array) -> bool {
+    matches!(&array.device, Device::Hdd(hdd) if hdd.write_cache.is_some())
+}
+
+/// A local SATA disk wrote one I/O of a stream per revolution: 120 per second, 0.5 MB/s of 4 KiB.
+#[test]
+fn the_write_cache_of_a_local_sata_disk_is_on_unless_the_file_says_otherwise() {
+    let on = parse("disk", FILE).unwrap();
+    let streamed = expected(&on, &load(64 * KIB, 0.0, 0.0, 1)).mib_s.value;
+    assert!(has_cache(&on) && streamed > 60.0, "{streamed}");
+    let off = parse("disk", &FILE.replace("rpm = 7200", "rpm = 7200\nwrite_cache = \"none\"")).unwrap();
+    let waits = expected(&off, &load(64 * KIB, 0.0, 0.0, 1)).iops.value;
+    assert!(!has_cache(&off), "{off:?}");
+    close(waits, 120.0, 0.07, "a revolution and a transfer each");
+    // Adapters with a cache of their own turn it off, a SAS disk comes without, and of a server nothing is known.
+    for (from, to) in [
+        ("[raid]", "[controller]\nfrom = \"sheet: made up\"\nwrite_back = \"1GiB\"\n[raid]"),
+        ("SATA3", "SAS12"),
+        ("[link]\nrate = \"SATA3\"", "[protocol]\nkind = \"iscsi\"\n[link]\nrate = \"10GbE\""),
+    ] {
+        assert!(!has_cache(&parse("disk", &FILE.replace(from, to)).unwrap()), "{to}");
+    }
+    let mut turned_off = on;
+    set(&mut turned_off, "device.write_cache=none").unwrap();
+    assert_eq!(parse("again", &to_toml(&turned_off)).unwrap(), turned_off, "written and read again");
+    assert!(has_cache(&array("hdd-7200")), "the class of SATA disks has it on");
+}
