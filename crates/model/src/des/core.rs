@@ -384,8 +384,11 @@ impl Core {
         let &Cost { kind, host_ns, delay_ns, wire_ns, direction, ios_per_turn, .. } = self.cost(slot);
         let path = self.choose_path(ios_per_turn);
         self.slots[slot as usize].path = path;
-        let issued = if host_ns == 0 { self.now_ns } else { self.host_free_ns.max(self.now_ns) + host_ns };
-        self.host_free_ns = issued;
+        let mut issued = self.now_ns;
+        if host_ns > 0 {
+            issued = self.host_free_ns.max(issued) + host_ns;
+            self.host_free_ns = issued;
+        }
         let mut arrives = issued + delay_ns;
         if kind == Kind::Write && wire_ns > 0 {
             let free = &mut self.wire_free_ns[path as usize][direction];

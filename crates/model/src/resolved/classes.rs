@@ -96,7 +96,13 @@ impl ResolvedArray {
         let links = io_cost.bytes / (mb_s * host.clients.value * 1e6) * 1e9;
         let together = io_cost.host_ns / f64::from(workload.workers.max(1));
         io_cost.delay_ns += io_cost.host_ns - together;
-        io_cost.host_ns = together.max(links);
+        // A link carries both directions at once: the one with less to carry holds nothing up.
+        if host.link.is_half_duplex() || io_cost.kind == busier_direction(workload) {
+            io_cost.host_ns = together.max(links);
+        } else {
+            io_cost.host_ns = together;
+            io_cost.delay_ns += (links - together).max(0.0);
+        }
     }
 
     /// A write and what the flushes of the load make of it, with their shares.
@@ -294,6 +300,12 @@ impl ResolvedArray {
         let stretch = rewound.map_or(self.span_bytes, |n| f64::from(n) * access.size.0 as f64);
         if stretch.min(self.span_bytes) <= self.read_cache_bytes { 1.0 } else { 0.0 }
     }
+}
+
+/// The direction in which a load moves more bytes.
+fn busier_direction(workload: &Workload) -> Kind {
+    let ahead = |access: &Access| access.weight * access.size.0 as f64 * (access.read_pct - 50.0);
+    if workload.mix.iter().map(ahead).sum::<f64>() >= 0.0 { Kind::Read } else { Kind::Write }
 }
 
 /// The visits of a write that continues the last one: what the rest of its stripe would tell was written just now, and

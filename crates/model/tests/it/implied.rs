@@ -1,9 +1,33 @@
 //! What an array file need not say, and what caches and links take that it does not describe.
 
 use assay_model::array::{Array, Device, parse, set, to_toml};
+use assay_model::demand::ResourceKind;
 use assay_spec::units::KIB;
 
-use crate::{array, close, expected, load};
+use crate::{array, changed, close, expected, load};
+
+/// Reads and writes added up on a link of the host that carries both at once: 4,488 I/Os of 256 KiB over 10 GbE, as of
+/// one direction.
+#[test]
+fn the_link_of_a_host_carries_both_directions_at_once() {
+    let host = |more: &str| {
+        changed(
+            "nvme",
+            &format!(
+                "protocol.kind=nvme-tcp link=100GbE raid=0 disks=8 target.read_op_us=1 target.cores=32 {more}"
+            ),
+        )
+    };
+    let mib_s = |read_pct: f64, a: &Array| {
+        let p = expected(a, &load(256 * KIB, read_pct, 100.0, 64));
+        assert_eq!(p.limit, ResourceKind::Host, "{}", p.limit_name());
+        p.mib_s.value
+    };
+    let slow = host("initiator.link=10GbE");
+    let [reads, both, writes] = [100.0, 50.0, 0.0].map(|read_pct| mib_s(read_pct, &slow));
+    close(reads, writes, 0.03, "either direction");
+    close(both, 2.0 * reads, 0.10, "both at once");
+}
 
 const FILE: &str = r#"
 name = "disk"
