@@ -160,7 +160,9 @@ fn rate(resolved: &ResolvedArray, classes: &[Class], n: f64) -> f64 {
         let (demand, members) = member_demand(resolved, classes, members_queue(resolved, classes, n));
         members / demand * 1e9
     };
-    let all = solve(resolved, &network, n, Scope::All).min(full);
+    let passed_ns: f64 =
+        classes.iter().map(|c| c.share * (c.io_cost.controller_ns + c.io_cost.passing_ns)).sum();
+    let all = solve(resolved, &network, n, Scope::All).min(full).min(1e9 / passed_ns);
     if resolved.workers < n {
         all.min(solve(resolved, &network, resolved.workers, Scope::Target))
     } else {

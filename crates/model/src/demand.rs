@@ -192,7 +192,7 @@ pub fn demand_table(resolved: &ResolvedArray, classes: &[Class], outstanding: f6
     let rows = [
         (ResourceKind::Host, per_io(&|c| c.io_cost.host_ns), 1.0),
         (ResourceKind::TargetCpu, per_io(&|c| c.io_cost.cpu_ns), resolved.cores),
-        (ResourceKind::Controller, per_io(&|c| c.io_cost.controller_ns), 1.0),
+        (ResourceKind::Controller, per_io(&|c| c.io_cost.controller_ns + c.io_cost.passing_ns), 1.0),
         (ResourceKind::Tier, front(Front::Tier), 1.0),
         (ResourceKind::Log, front(Front::Log), 1.0),
         (ResourceKind::LinkRead, link_read, speedup),

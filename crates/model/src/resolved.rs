@@ -221,6 +221,8 @@ pub struct IoCost {
     pub serial_ns: f64,
     /// Controller or bus.
     pub controller_ns: f64,
+    /// What the controller is busy longer with what its cache does not have, while the members still transfer it.
+    pub passing_ns: f64,
     /// Members streaming, as if they were one device.
     pub stream_ns: f64,
     /// Part of the transfer on the link that passes while the members transfer too.
@@ -402,6 +404,7 @@ impl ResolvedArray {
             start_ns: 0.0,
             serial_ns: self.serial_ns(kind, random),
             controller_ns: self.passing_ns(kind, &phases, bytes),
+            passing_ns: 0.0,
             stream_ns: if streams { self.stream_ns(kind, streamed * stored) } else { 0.0 },
             overlap_ns: self.overlap_ns(kind, bytes, wire_ns),
             phases,
@@ -424,7 +427,7 @@ impl ResolvedArray {
             self.start_stream(&mut io_cost);
         }
         if io_cost.buffered {
-            let (busy, latency) = self.hit_ns();
+            let (busy, latency) = self.hit_ns(kind, bytes);
             io_cost.controller_ns = io_cost.controller_ns.max(busy);
             io_cost.start_ns = (latency - io_cost.controller_ns).max(0.0);
         }

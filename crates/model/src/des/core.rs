@@ -253,7 +253,7 @@ impl Core {
             overlap_ns: if io_cost.buffered { 0 } else { whole(io_cost.overlap_ns) },
             delay_ns: whole(io_cost.delay_ns + (1.0 - io_cost.hit) * io_cost.start_ns),
             serial_ns: whole(io_cost.serial_ns),
-            controller_ns: whole(io_cost.controller_ns),
+            controller_ns: whole(io_cost.controller_ns + io_cost.passing_ns),
             stream_ns: whole(io_cost.stream_ns),
             disk_stream_ns,
             ahead_ns: ahead_ns.max(disk_stream_ns),

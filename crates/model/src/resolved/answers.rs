@@ -1,13 +1,16 @@
 //! What answers an I/O first, and what that takes: the controller's cache, a drive or disk that streams.
 
 use super::{IoCost, Media, ResolvedArray, at_corner, by, software, software_is_measured};
-use crate::array::{Controller, Initiator, SoftwareName};
+use crate::array::{Controller, Initiator, LinkRate, SoftwareName};
 use crate::quantity::Corner;
 use crate::raid::Kind;
 
 /// I/Os per second of a controller with a cache of which the file says nothing, slow, nominal and fast. A disk
 /// array of 1997 to 2003 handles some 25,000 to 50,000, an adapter of 2009 about 150,000, one of 2014 a million.
 const CACHED_IOPS: [f64; 3] = [25_000.0, 150_000.0, 1_000_000.0];
+/// Bytes per second between the memory of a controller and its host where the file says nothing of a bus or a slot,
+/// slow, nominal and fast: PCI of 64 bits at 66 MHz, eight lanes of PCI Express 2.0, and eight of 4.0.
+const CACHE_BYTES_S: [f64; 3] = [0.5e9, 3.5e9, 14.9e9];
 /// Time of a command that the cache of a disk answers, as a part of the overhead of one that does not: slow,
 /// nominal and fast. The rest of the overhead is the servo's.
 const DISK_HIT: [f64; 3] = [1.0, 0.6, 0.3];
@@ -18,6 +21,9 @@ const READ_AHEAD: [f64; 3] = [0.0, 0.5, 1.0];
 /// CPU time of one thread for one I/O of a drive of its own host, where the file does not say, us: slow, nominal and
 /// fast. One thread of fio with libaio on 13 hosts.
 const HOST_US: [f64; 3] = [6.0, 3.3, 1.3];
+
+/// Size of the I/O that `hit_us` is the time of, bytes.
+const HIT_BYTES: f64 = 4096.0;
 
 impl ResolvedArray {
     /// Time of a thread for an I/O that streams so many bytes, ns: its own, and that of the software which it runs.
@@ -91,7 +97,7 @@ impl ResolvedArray {
             }
             Media::Disk(..) if self.collects() => {}
             Media::Disk(..) if kind == Kind::Write && self.buffers => {
-                io_cost.start_ns = (self.hit_ns().1 - io_cost.controller_ns).max(0.0);
+                io_cost.start_ns = (self.hit_ns(kind, io_cost.bytes).1 - io_cost.controller_ns).max(0.0);
             }
             Media::Disk(disk, _) if kind == Kind::Write && disk.cached_writes < 1.0 => {
                 io_cost.phases = self.shape.durable_write(io_cost.bytes);
@@ -112,7 +118,7 @@ impl ResolvedArray {
     /// What an I/O takes that the controller's cache answers: the time the controller is busy with it, and all
     /// of its time there, ns. Where nobody says, a controller is of the generation of its drives: no
     /// slower than they are.
-    pub(super) fn hit_ns(&self) -> (f64, f64) {
+    pub(super) fn hit_ns(&self, kind: Kind, bytes: f64) -> (f64, f64) {
         let c = &self.array.controller;
         let given = c.hit_us.cost_at(self.corner) * 1e3;
         let class = at_corner(CACHED_IOPS, self.corner);
@@ -124,7 +130,34 @@ impl ResolvedArray {
             }
             _ => (given, class),
         };
-        let busy = if c.iops_max.is_some() { 0.0 } else { (1e9 / iops).min(latency) };
-        (busy, latency)
+        let command = if c.iops_max.is_some() { 0.0 } else { (1e9 / iops).min(latency) };
+        let byte_ns = 1e9 / self.cache_bytes_s(kind);
+        (command.max(bytes * byte_ns), latency + (bytes - HIT_BYTES).max(0.0) * byte_ns)
+    }
+
+    /// Time that a read keeps the memory of the controller busy for, ns.
+    pub(super) fn cache_passes_ns(&self, bytes: f64) -> f64 {
+        bytes * 1e9 / self.cache_bytes_s(Kind::Read)
+    }
+
+    /// Rate at which the controller's cache and the host exchange data, bytes/s. What the members, a tier or a log move
+    /// passes the same controller, so that a cache is no slower than they are; a bus or a slot that the file names is
+    /// in the time of the controller.
+    fn cache_bytes_s(&self, kind: Kind) -> f64 {
+        let c = &self.array.controller;
+        let bus = if kind == Kind::Read { &c.read_mb_s } else { &c.write_mb_s };
+        if bus.is_some() || c.slot != LinkRate::Unlimited {
+            return f64::INFINITY;
+        }
+        let front = [self.tier.as_ref().map(|tier| tier.device.bytes_s), self.log.map(|log| log.bytes_s)];
+        let member_bytes_s = match &self.media {
+            Media::Disk(disk, _) => disk.outer_bytes_s,
+            Media::Flash(flash) => flash.bytes_s[by(kind)],
+        };
+        // Of data that software compresses, the members move a part.
+        let members =
+            f64::from(self.shape.members) * member_bytes_s / software::stored(&self.array, self.corner);
+        let others = front.into_iter().flatten().fold(members, f64::max);
+        at_corner(CACHE_BYTES_S, self.corner).max(others)
     }
 }

@@ -77,10 +77,14 @@ impl ResolvedArray {
 
     /// Sets how often the controller's cache answers a read, and what that takes.
     pub(crate) fn answer_hits(&self, io_cost: &mut IoCost, hit: f64) {
-        let (busy, latency) = self.hit_ns();
+        let (busy, latency) = self.hit_ns(io_cost.kind, io_cost.bytes);
         let answered = self.controller_ns(io_cost.kind, io_cost.bytes).max(busy);
         io_cost.hit = hit;
         io_cost.hit_ns = (latency - answered).max(0.0);
+        if self.read_cache_bytes > 0.0 && io_cost.kind == Kind::Read {
+            let passes = (self.cache_passes_ns(io_cost.bytes) - io_cost.controller_ns).max(0.0);
+            io_cost.passing_ns = (1.0 - hit) * passes;
+        }
         io_cost.controller_ns += hit * (answered - io_cost.controller_ns);
     }
 
