@@ -47,7 +47,7 @@ impl Family {
     #[must_use]
     pub(crate) fn of(array: &Array) -> Self {
         let is_pcie = |rate| matches!(rate, LinkRate::Pcie { .. });
-        match (array.target.software, &array.device) {
+        match (array.software(), &array.device) {
             _ if array.protocol.kind != ProtocolKind::Local => Self::Remote,
             (_, Device::Ssd(ssd)) if cloud::is_volume(&ssd.model) => Self::Remote,
             (SoftwareName::Md, _) => Self::Md,

@@ -124,10 +124,7 @@ impl Shape {
     /// Whether records are spread over the whole group (raidz, dRAID).
     #[must_use]
     pub fn spreads_records(&self) -> bool {
-        matches!(
-            self.level,
-            Level::Raidz1 | Level::Raidz2 | Level::Raidz3 | Level::Draid1 | Level::Draid2 | Level::Draid3
-        )
+        self.level.spreads_records()
     }
 
     /// Fraction of the members' capacity that holds data.

@@ -9,6 +9,7 @@ mod devices;
 pub mod front;
 mod links;
 pub mod rebuild;
+mod records;
 mod software;
 
 use serde::Serialize;
@@ -258,6 +259,7 @@ impl ResolvedArray {
     /// Resolves an array at a corner, for positions within a region of its data.
     #[must_use]
     pub fn new(array: &Array, corner: Corner, region: Region, tables: &mut Tables) -> Self {
+        let array = &*records::of_software(array);
         let array = &*links::of_drives(array, corner);
         // Larger chunks spread an I/O over fewer members.
         let skips = matches!(array.device, Device::Ssd(_));
@@ -270,6 +272,7 @@ impl ResolvedArray {
         let fraction = share(region.reach_bytes, usable).max(1e-6);
         let from = share(region.start_bytes, usable).min(1.0 - fraction);
         let member_span = region.span_bytes / (f64::from(shape.members) * shape.data_fraction());
+        let pool_left = software::pool_left(array, corner);
         let (media, member_bytes_s, platter_bytes_s) = match &array.device {
             Device::Hdd(hdd) => {
                 let disk = resolve_disk(hdd, corner, member_queue(array, corner));
@@ -277,7 +280,7 @@ impl ResolvedArray {
                 let of_zones = disk.mean_rate(from, fraction).min(disk.port_bytes_s);
                 let rate = in_pieces(&disk, of_zones, stroke, region, &shape);
                 let table = tables.get(&disk, stroke);
-                (Media::Disk(disk, table), [rate, rate], of_zones)
+                (Media::Disk(disk, table), [rate, rate], of_zones * pool_left)
             }
             Device::Ssd(ssd) => {
                 let flash = resolve_flash(array, ssd, corner, member_span);
@@ -297,7 +300,6 @@ impl ResolvedArray {
             _ => None,
         };
         let clients = array.initiator.clients.value;
-        let pool_left = software::pool_left(array, corner);
         Self {
             flush_ns: flush_time(array, &media, corner),
             media,
@@ -384,7 +386,7 @@ impl ResolvedArray {
         let stored = software::stored(array, self.corner);
         let phases = phases.map(|phase| Phase { bytes: phase.bytes * stored, ..phase });
         let streams = phases[0].visits == 0;
-        // A record that spreads over a vdev is written anew, whether or not the file names ZFS.
+        // A record that spreads over a vdev is written anew, also where the file says that no software does it.
         let has_records = array.target.software == SoftwareName::Zfs || self.shape.spreads_records();
         let rewrites = random && kind == Kind::Write && has_records;
         let streamed =
@@ -396,7 +398,7 @@ impl ResolvedArray {
             kind,
             random,
             bytes,
-            host_ns: self.thread_ns(kind, if streams { bytes } else { 0.0 }),
+            host_ns: self.thread_ns(kind, bytes),
             cpu_ns: self.software_ns(kind, bytes),
             wire_ns,
             direction: if array.link.rate.is_half_duplex() { Kind::Read } else { kind },
@@ -743,7 +745,7 @@ pub fn software_of(array: &Array) -> Software {
     let t = &array.target;
     let known = [&t.read_op_us, &t.read_kib_us, &t.write_op_us, &t.write_kib_us, &t.serial_write_ms];
     let remote = array.protocol.kind.has_server();
-    match t.software {
+    match array.software() {
         _ if known.iter().any(|q| q.is_some()) => Software::Known,
         SoftwareName::None => Software::None,
         // What manages the disks of a server is not what answers its clients.

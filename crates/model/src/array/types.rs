@@ -36,6 +36,15 @@ pub struct Array {
 }
 
 impl Array {
+    /// Returns the software that combines the members: raidz and dRAID are of ZFS, whether or not the file names it.
+    #[must_use]
+    pub fn software(&self) -> SoftwareName {
+        match self.target.software {
+            SoftwareName::Unknown if self.raid.level.spreads_records() => SoftwareName::Zfs,
+            named => named,
+        }
+    }
+
     /// Returns the array as its own end of the network sees it: no links, no protocol, no initiator.
     #[must_use]
     pub fn without_network(&self) -> Self {

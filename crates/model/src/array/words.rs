@@ -441,6 +441,15 @@ impl Level {
         word_of(self)
     }
 
+    /// Whether records are spread over the whole group: raidz and dRAID, which only ZFS has.
+    #[must_use]
+    pub(crate) fn spreads_records(self) -> bool {
+        matches!(
+            self,
+            Self::Raidz1 | Self::Raidz2 | Self::Raidz3 | Self::Draid1 | Self::Draid2 | Self::Draid3
+        )
+    }
+
     /// Members of a group, of this many, that may fail whichever they are.
     #[must_use]
     pub fn survives(self, members: f64) -> f64 {

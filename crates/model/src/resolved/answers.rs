@@ -26,8 +26,8 @@ const HOST_US: [f64; 3] = [6.0, 3.3, 1.3];
 const HIT_BYTES: f64 = 4096.0;
 
 impl ResolvedArray {
-    /// Time of a thread for an I/O that streams so many bytes, ns: its own, and that of the software which it runs.
-    pub(super) fn thread_ns(&self, kind: Kind, streamed: f64) -> f64 {
+    /// Time of a thread for an I/O of so many bytes, ns: its own, and that of the software which it runs.
+    pub(super) fn thread_ns(&self, kind: Kind, bytes: f64) -> f64 {
         let (target, host) = (&self.array.target, &self.array.initiator);
         let is_given = host.op_us != Initiator::default().op_us;
         let is_fast = matches!(self.media, Media::Flash(_)) && !self.array.protocol.kind.has_server();
@@ -40,7 +40,7 @@ impl ResolvedArray {
             true => 0.0,
             false => software::caller_ns(target.software, &self.shape, kind, self.corner),
         };
-        (own * 1e3 + calls).max(software::stream_thread_ns(target.software, streamed, self.corner))
+        (own * 1e3 + calls).max(software::thread_ns(target.software, bytes, self.corner))
     }
 
     /// What a stream keeps all members together busy for, ns. A drive takes so many commands, whatever their

@@ -76,7 +76,8 @@ pub(crate) fn compression_ns(array: &Array, kind: Kind, bytes: f64, corner: Corn
     at_corner(per_kib, corner) * bytes / 1024.0 * 1e3
 }
 
-/// Returns how much of the streaming rate of its members an array keeps.
+/// Returns how much of the streaming rate of its members an array keeps: what lies in pieces is read in pieces, as a
+/// stream or at random.
 pub(crate) fn pool_left(array: &Array, corner: Corner) -> f64 {
     match (&array.device, array.target.software) {
         (Device::Hdd(_), SoftwareName::Zfs) => at_corner(POOL_LEFT, corner),
@@ -84,8 +85,8 @@ pub(crate) fn pool_left(array: &Array, corner: Corner) -> f64 {
     }
 }
 
-/// Returns the least time that a thread needs for an I/O of a stream, ns.
-pub(crate) fn stream_thread_ns(name: SoftwareName, bytes: f64, corner: Corner) -> f64 {
+/// Returns the least time that a thread needs for an I/O, ns: what it reads at random it copies too.
+pub(crate) fn thread_ns(name: SoftwareName, bytes: f64, corner: Corner) -> f64 {
     match name {
         SoftwareName::Zfs => bytes / at_corner(ONE_STREAM, corner) * 1e9,
         _ => 0.0,

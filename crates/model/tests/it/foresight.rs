@@ -352,15 +352,14 @@ fn failed(t: &mut Tried) -> Option<String> {
 }
 
 /// The shortest time in which anything in the array can answer an I/O, ms, read off its description.
-fn fastest_ms(array: &Array) -> f64 {
+fn fastest_ms(array: &Array, load: &Workload) -> f64 {
+    let in_memory = has_streams(load) || (writes(load) && load.flush_every.is_none());
     let mut us = match &array.device {
+        // ZFS has in its memory what it reads ahead and what it is to write, of any device.
+        _ if array.software() == SoftwareName::Zfs && in_memory => 1.0,
         Device::Ssd(ssd) => 1e6 / ssd.qd1_read_iops.hi.max(ssd.qd1_write_iops.hi),
-        // The memory of a server or of ZFS reads ahead of disks.
-        Device::Hdd(_)
-            if array.protocol.kind != ProtocolKind::Local || Shape::of(&array.raid).spreads_records() =>
-        {
-            1.0
-        }
+        // The memory of a server reads ahead of disks.
+        Device::Hdd(_) if array.protocol.kind != ProtocolKind::Local => 1.0,
         // A hit in the cache of a disk passes its electronics and its link.
         Device::Hdd(_) => 20.0,
     };
@@ -388,7 +387,7 @@ fn fastest_command(t: &mut Tried) -> Option<String> {
     let mut array = t.array.clone();
     array.initiator.clients = exact(1.0);
     let p = predict(&array, &load, Engines::Closed, t.tables);
-    let fastest = fastest_ms(&array);
+    let fastest = fastest_ms(&array, &load);
     (p.closed.mean_ms < fastest || p.mean_ms.lo * FASTER_AT_MOST < fastest)
         .then(|| format!("{:.5} ms at one outstanding, {fastest:.5} at best", p.mean_ms.lo))
 }

@@ -1,6 +1,6 @@
 //! What an array file need not say, and what caches and links take that it does not describe.
 
-use assay_model::array::{Array, Device, parse, set, to_toml};
+use assay_model::array::{Array, Device, SoftwareName, parse, set, to_toml};
 use assay_model::demand::ResourceKind;
 use assay_spec::units::{KIB, MIB};
 
@@ -32,6 +32,33 @@ fn a_cache_is_as_fast_as_what_streams_behind_it() {
     assert!(without > 10_000.0 && with >= without * 0.999, "{without} {with}");
     let slot = rate(&drives("controller.read_cache=20TiB controller.slot=PCIe2x8"));
     assert!(slot < 4000.0, "a slot that the file names holds for hits: {slot}");
+}
+
+/// raidz without `software = "zfs"` streamed at the rate of its disks, and its durable writes had no intent log.
+#[test]
+fn raidz_is_zfs_whether_or_not_the_file_says_so() {
+    for level in ["raid=raidz2 disks=8", "raid=draid2 raid.width=8 disks=20"] {
+        let [silent, named] =
+            ["", "target.software=zfs"].map(|more| changed("hdd-7200", &format!("link=none {level} {more}")));
+        for load in [load(MIB, 100.0, 0.0, 4), load(4 * KIB, 0.0, 100.0, 16)] {
+            assert_eq!(expected(&silent, &load), expected(&named, &load), "{level}");
+        }
+    }
+    let other = changed("hdd-7200", "link=none raid=raidz2 disks=8 target.software=none");
+    assert_eq!(other.software(), SoftwareName::None, "who says that there is none is believed");
+}
+
+/// Records had the 64 KiB of a stripe: a random read of a wide vdev visited two thirds of what it does.
+#[test]
+fn records_of_zfs_have_its_own_sizes() {
+    let reads = |more: &str| {
+        let a = changed("hdd-7200", &format!("link=none raid=raidz3 disks=27 target.software=zfs {more}"));
+        expected(&a, &load(4 * KIB, 100.0, 100.0, 32)).iops.value
+    };
+    assert_eq!(reads(""), reads("raid.chunk=128KiB"));
+    assert!(reads("") < reads("raid.chunk=64KiB"), "{} {}", reads(""), reads("raid.chunk=64KiB"));
+    let volume = "protocol.kind=iscsi link=100GbE";
+    assert_eq!(reads(volume), reads(&format!("{volume} raid.chunk=16KiB")), "a LUN is a volume");
 }
 
 /// Reads and writes added up on a link of the host that carries both at once: 4,488 I/Os of 256 KiB over 10 GbE, as of
