@@ -149,11 +149,22 @@ impl Shape {
         f64::from(self.members) * self.data_fraction()
     }
 
-    /// Members that an I/O of this size streams over: those with its chunks, and with copies of them where it writes.
+    /// Members that an I/O of this size streams over, were all there: those with its chunks, and with copies of them
+    /// where it writes. A record lies on many members of its vdev, and is written together with its parity.
     #[must_use]
     pub(crate) fn stream_visits(&self, kind: Kind, bytes: f64) -> u32 {
-        let copies = if kind == Kind::Write { self.copies } else { 1 };
-        small(whole((bytes / self.chunk).ceil())).max(1).saturating_mul(copies).min(self.alive())
+        let chunks = small(whole((bytes / self.chunk).ceil())).max(1);
+        let (data, copies, parity) = match kind {
+            _ if !self.spreads_records() => (1, self.copies, 0),
+            _ => (self.record_visits(bytes / f64::from(chunks)), 1, self.parity),
+        };
+        let each = if kind == Kind::Write { data * copies + parity } else { data };
+        chunks.saturating_mul(each).min(self.members)
+    }
+
+    /// Members with data of a record of so many bytes.
+    fn record_visits(&self, bytes: f64) -> u32 {
+        small(whole((bytes / SECTOR).ceil())).clamp(1, self.group - self.parity)
     }
 
     fn data_chunks(&self, bytes: f64, limit: u32) -> u32 {
@@ -163,10 +174,9 @@ impl Shape {
     /// Visits of a random read.
     #[must_use]
     pub fn random_read(&self, bytes: f64) -> [Phase; 2] {
-        let data = self.group - self.parity;
         if self.spreads_records() {
             let record = bytes.max(self.chunk);
-            let visits = small(whole((record / SECTOR).ceil())).clamp(1, data);
+            let visits = self.record_visits(record);
             return [Phase::new(visits, record / f64::from(visits), Kind::Read), Phase::NONE];
         }
         let stripe = small(whole(f64::from(self.members) * self.data_fraction()));
@@ -180,7 +190,7 @@ impl Shape {
     #[must_use]
     pub(crate) fn durable_write(&self, bytes: f64) -> [Phase; 2] {
         let phases = if self.spreads_records() {
-            let data = small(whole((bytes / SECTOR).ceil())).clamp(1, self.group - self.parity);
+            let data = self.record_visits(bytes);
             [Phase::new(data + self.parity, bytes / f64::from(data), Kind::Write), Phase::NONE]
         } else {
             self.random_write(bytes)

@@ -615,10 +615,16 @@ impl ResolvedArray {
         matches!(self.media, Media::Disk(..))
     }
 
-    /// I/Os of this size that stream over drives side by side: members that work over chunks of one I/O.
+    /// I/Os of this size that stream over drives side by side: members that work over chunks of one I/O. What a lost
+    /// member would hold is not written, and takes those that are left no longer.
     #[must_use]
     pub(crate) fn stream_parallel(&self, kind: Kind, bytes: f64) -> f64 {
-        f64::from(self.shape.alive()) / f64::from(self.shape.stream_visits(kind, bytes))
+        let shape = &self.shape;
+        let (members, visits) = match kind {
+            Kind::Read => (shape.alive(), shape.stream_visits(kind, bytes).min(shape.alive())),
+            Kind::Write => (shape.members, shape.stream_visits(kind, bytes)),
+        };
+        f64::from(members) / f64::from(visits)
     }
 
     /// How much longer a stream's I/O of this size takes for a rebuild: one of the consecutive members that it has

@@ -257,7 +257,7 @@ impl Core {
             stream_ns: whole(io_cost.stream_ns),
             disk_stream_ns,
             ahead_ns: ahead_ns.max(disk_stream_ns),
-            stream_visits: self.shape.stream_visits(io_cost.kind, io_cost.bytes),
+            stream_visits: self.shape.stream_visits(io_cost.kind, io_cost.bytes).min(self.shape.alive()),
             bytes: whole(io_cost.bytes),
             phases: io_cost.phases.map(|phase| self.visits(&phase)),
             among: (u64::from(first), u64::from(count)),
