@@ -6,7 +6,6 @@ use anyhow::{Context as _, bail};
 use assay_analysis::compare::Gate;
 use assay_fleet::HostChoice;
 use assay_record::RunHeader;
-use assay_report::held::Held;
 use assay_results::baseline_of;
 use assay_store::{Baseline, BaselineOf, RunRow, Store, target_key};
 use serde_json::json;
@@ -14,7 +13,6 @@ use serde_json::json;
 use crate::args::{BaselineArgs, BaselineVerb};
 use crate::exit::Exit;
 use crate::output::terminal::{note, say};
-use crate::words::fail_if::judged_by_gates;
 use crate::words::fleet::Fleet;
 use crate::words::store::{existing_store, store_if_any};
 use crate::words::stored::read;
@@ -194,9 +192,4 @@ fn keys_on_hosts(known: &[Baseline], targets: &[String], hosts: &HostChoice) -> 
         })
     };
     known.iter().map(|baseline| &baseline.address).filter(is_meant).cloned().collect()
-}
-
-/// Reports every limit that is broken, and returns the exit code.
-pub(crate) fn judged_by(gates: &[Gate], held: Option<&Held>) -> Exit {
-    held.map_or(Exit::Done, |held| judged_by_gates(gates, &held.comparison))
 }

@@ -26,7 +26,7 @@ use crate::signals::{leave_session, stop_on_signals};
 use crate::verbs::baseline;
 use crate::verbs::serve::OwnServer;
 use crate::words::attached::{array_of_run, memory_of_run, price_of_run};
-use crate::words::fail_if::{changes, check, judged_by_limits};
+use crate::words::fail_if::{changes, check, judged_by_baseline, judged_by_limits};
 use crate::words::fleet::fleet;
 use crate::words::foreign::ForeignOrder;
 use crate::words::order::journal_of;
@@ -153,11 +153,12 @@ fn against_baselines(args: &RunArgs, store: &Store, sides: &[Side]) -> anyhow::R
     let mut exit = Exit::Done;
     for side in sides {
         let Some(first) = side.readings.first() else { continue };
-        let held = assay_results::held(store, &store.header(&first.id)?, side.readings.clone())?;
+        let header = store.header(&first.id)?;
+        let held = assay_results::held(store, &header, side.readings.clone())?;
         if let Some(held) = held.as_ref().filter(|_| args.view.form() == Form::Text) {
             say(&assay_report::held::text(held, args.view.options()))?;
         }
-        exit = exit.or_worse(baseline::judged_by(&changes(&args.fail_if), held.as_ref()));
+        exit = exit.or_worse(judged_by_baseline(&changes(&args.fail_if), held.as_ref(), &header));
     }
     Ok(exit)
 }

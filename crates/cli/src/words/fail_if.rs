@@ -3,6 +3,7 @@
 use anyhow::bail;
 use assay_analysis::compare::{Comparison, Gate, broken};
 use assay_analysis::{Answer, RunSummary, StepSummary, judge_thresholds};
+use assay_record::RunHeader;
 use assay_report::held::{Held, Origin};
 use assay_spec::threshold::{Quantity, Threshold, meant};
 use assay_spec::{Plan, named_steps, suggest};
@@ -51,18 +52,23 @@ pub(crate) fn check(conditions: &[FailIf], plan: &Plan) -> anyhow::Result<()> {
 pub(crate) fn judged(conditions: &[FailIf], done: &Done, before: Option<&Held>) -> Exit {
     let limited = judged_by_limits(conditions, &done.header.plan, &done.collector.summary());
     let baseline = before.filter(|held| held.origin == Origin::Baseline);
-    let gates = changes(conditions);
-    let changed = match baseline {
-        Some(held) => judged_by_gates(&gates, &held.comparison),
-        None => without_baseline(&gates),
-    };
-    limited.or_worse(changed)
+    limited.or_worse(judged_by_baseline(&changes(conditions), baseline, &done.header))
 }
 
-/// The baseline that was there before the run could not be read after it: what was asked is not known to be kept.
-fn without_baseline(gates: &[Gate]) -> Exit {
+/// Reports every change against the baseline that is not ruled out, and returns the exit code. Where there is nothing
+/// to compare with after the run, what was asked is not known to be kept.
+pub(crate) fn judged_by_baseline(gates: &[Gate], baseline: Option<&Held>, of: &RunHeader) -> Exit {
+    if let Some(held) = baseline {
+        return judged_by_gates(gates, &held.comparison);
+    }
+    // Which hosts take part is known only after the run has begun.
+    let why = match of.setting.hosts.as_slice() {
+        [] => "the baseline is not there any more, or this run is part of it".to_owned(),
+        [host] => format!("{} has no baseline, but for one of this run itself", host.name),
+        hosts => format!("none of the {} hosts has a baseline, but for one of this run itself", hosts.len()),
+    };
     for gate in gates {
-        note!("{}", wrapped(&format!("{UNDECIDED} {gate}: the baseline cannot be read any more")));
+        note!("{}", wrapped(&format!("{UNDECIDED} {gate}: nothing was compared: {why}")));
     }
     if gates.is_empty() { Exit::Done } else { Exit::Undecided }
 }

@@ -7,7 +7,7 @@ use crate::story::{DONE, Story};
 /// Exit code of a broken --fail-if.
 const WORSE: i32 = 3;
 /// Exit code of one that is neither exceeded nor kept, as far as the results tell.
-const UNDECIDED: i32 = 4;
+pub(crate) const UNDECIDED: i32 = 4;
 const PLAN: &str = "name = \"nightly\"\n[[test]]\nname = \"random\"\nrun = \"2s\"\n\
     access = [{ size = \"4KiB\", read = 100, random = 100 }]\noutstanding = 1\n";
 

@@ -7,6 +7,7 @@ use assay_testkit::nats;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::baseline::UNDECIDED;
 use crate::story::{BAD_INPUT, DONE, Running, Story};
 
 #[test]
@@ -106,6 +107,27 @@ fn a_run_over_hosts_is_compared_with_the_baseline_of_such_a_run() {
     assert_eq!(gated("iops -99%").code, Some(DONE));
     let alone = story.assay(&["run", "p.toml", "null:", "--fail-if", "iops -99%"]);
     assert!(alone.code == Some(BAD_INPUT) && alone.err.contains("none is set"), "{alone:?}");
+}
+
+/// "all" were then hosts without a baseline: repetitions passed, and a single run blamed a baseline that cannot be
+/// read.
+#[test]
+fn a_gate_over_hosts_of_which_none_has_a_baseline_is_undecided() {
+    let Some(nats) = nats::start("") else { return };
+    let (story, url) = (Story::new(), nats.url());
+    let mut a = agent(&story, &url, "a");
+    story.write("p.toml", READS.replace("1s", "100ms"));
+    let run = ["run", "p.toml", "null:", "--hosts", "all", "--nats", &url];
+    assert_eq!(story.assay(&run).code, Some(DONE));
+    assert_eq!(story.assay(&["baseline", "set", "last"]).code, Some(DONE));
+    kill(Pid::from_raw(i32::try_from(a.child().id()).unwrap()), Signal::SIGTERM).unwrap();
+    a.child().wait().unwrap();
+    let _others = ["b", "c"].map(|name| agent(&story, &url, name));
+    for repetitions in ["2", "1"] {
+        let gated = story.assay(&[&run[..], &["--repeat", repetitions, "--fail-if", "iops -99%"]].concat());
+        let says = "UNDECIDED IOPS -99%: nothing was compared: none of the 2 hosts has a baseline";
+        gated.ends(UNDECIDED).says(&[says]);
+    }
 }
 
 /// An agent is killed in the middle and started anew: it knows nothing of the run, which ends with the other one.
