@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, bail};
 use assay_analysis::compare::Gate;
 use assay_fleet::HostChoice;
-use assay_record::RunHeader;
+use assay_record::{FleetHost, RunHeader};
 use assay_results::baseline_of;
 use assay_store::{Baseline, BaselineOf, RunRow, Store, target_key};
 use serde_json::json;
@@ -127,8 +127,8 @@ fn target_of(header: &RunHeader, known: &[String], typed: Option<&str>) -> anyho
     let list = || known.join(", ");
     match (typed, known) {
         (None, [only]) => Ok(only.clone()),
-        // Each host has one: whoever runs the plan over hosts again has that of the first.
-        (None, [first, ..]) if header.setting.hosts.len() == known.len() => Ok(first.clone()),
+        // Whoever runs the plan over hosts again has that of the first.
+        (None, [first, ..]) if has_one_each(&header.setting.hosts, known) => Ok(first.clone()),
         (None, _) => bail!("run {} has several targets; choose one with --target: {}", header.run, list()),
         (Some(typed), _) => {
             let is_meant = |key: &&String| **key == target_key(typed) || **key == typed;
@@ -137,6 +137,13 @@ fn target_of(header: &RunHeader, known: &[String], typed: Option<&str>) -> anyho
             })
         }
     }
+}
+
+/// Whether every host has one of these targets, whose names begin with that of their host.
+fn has_one_each(hosts: &[FleetHost], known: &[String]) -> bool {
+    let is_of =
+        |key: &String, host: &FleetHost| key.split_once(':').is_some_and(|(name, _)| name == host.name);
+    hosts.len() == known.len() && hosts.iter().all(|host| known.iter().any(|key| is_of(key, host)))
 }
 
 fn remove(store: &Store, target: &str, plan: Option<&str>) -> anyhow::Result<()> {
@@ -192,4 +199,31 @@ fn keys_on_hosts(known: &[Baseline], targets: &[String], hosts: &HostChoice) -> 
         })
     };
     known.iter().map(|baseline| &baseline.address).filter(is_meant).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_record::HostFacts;
+    use assay_spec::{Overrides, PlanFile};
+
+    use super::*;
+
+    /// Two hosts and two targets were taken for one target of each host, and both can be of one host.
+    #[test]
+    fn the_target_is_left_out_only_where_each_host_has_one() {
+        let plan = "[[test]]\nname = \"t\"\naccess = [{ size = \"4KiB\" }]\nrun = \"1s\"\n";
+        let plan = PlanFile::parse("p", plan).unwrap().resolve(&Overrides::default()).unwrap();
+        let mut header = assay_testkit::synthetic::header(plan);
+        let host = |name: &str| FleetHost { name: name.to_owned(), facts: HostFacts::default() };
+        header.setting.hosts = ["a", "b"].map(host).to_vec();
+        let meant = |keys: &[&str]| {
+            let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+            target_of(&header, &keys, None).ok()
+        };
+        assert_eq!(meant(&["a:/d", "b:/d"]).as_deref(), Some("a:/d"));
+        assert_eq!(meant(&["b:/d", "a:/d"]).as_deref(), Some("b:/d"));
+        for unclear in [&["a:/d", "a:/e"][..], &["a:/d", "ab:/d"], &["/d", "/e"], &["a:/d", "a:/e", "b:/d"]] {
+            assert_eq!(meant(unclear), None, "{unclear:?}");
+        }
+    }
 }
