@@ -19,7 +19,7 @@ use crate::nats::clock::unix_ns;
 use crate::nats::conduct::kept::Kept;
 use crate::nats::follow::Claim;
 use crate::nats::merge::{Merge, Standing};
-use crate::nats::probe::{ASK_LIMIT, Probes, limit_of, offsets, probes};
+use crate::nats::probe::{ASK_LIMIT, Probes, Round, limit_of, offsets, probes};
 use crate::nats::reading::Reading;
 use crate::nats::waiting::Patience;
 use crate::nats::watch::{STOP_LIMIT, Watch};
@@ -351,15 +351,11 @@ impl Conductor {
         if self.merge.header().is_none() {
             self.tell_to_open();
         } else if let Some((step, hosts)) = self.merge.due().filter(|(step, _)| self.begun != Some(*step)) {
-            let (asked, count) = (Instant::now(), u32::try_from(hosts.len()).unwrap_or(u32::MAX).max(1));
-            let each = probes(hosts.len());
-            let each = Probes { least: each.least.min(PROBES), ..each };
             let names = hosts.iter().map(|(host, _)| host.clone()).collect();
-            let measured = self.runtime.block_on(offsets(&self.bus, names, each));
-            self.watch.add_clocks(&measured);
-            let clocks = measured.into_iter().map(|(host, (_, offset))| (host, offset.into())).collect();
-            let of_each = (asked.elapsed() / each.least.saturating_mul(count) * LEAD_ROOM).max(LEAD_OF_EACH);
-            let lead = LEAD + of_each * count;
+            let round = self.runtime.block_on(offsets(&self.bus, names, of_a_step(hosts.len())));
+            self.watch.add_clocks(&round.offsets);
+            let lead = lead(hosts.len(), &round);
+            let clocks = round.offsets.into_iter().map(|(host, (_, offset))| (host, offset.into())).collect();
             let at_unix_ns = unix_ns().saturating_add(i64::try_from(lead.as_nanos()).unwrap_or(0));
             if self.note(&Noted::Begin { step, at_unix_ns, clocks }) {
                 self.begun = Some(step);
@@ -457,4 +453,16 @@ fn refusal((host, standing): (&str, &Standing)) -> Option<String> {
         Standing::Refused { why, .. } => Some(format!("{host}: {why}")),
         _ => None,
     }
+}
+
+/// Returns by how many requests the clock of each of so many hosts is measured before a step.
+pub(super) fn of_a_step(hosts: usize) -> Probes {
+    let each = probes(hosts);
+    Probes { least: each.least.min(PROBES), ..each }
+}
+
+/// Returns how much later than now a step begins on so many hosts.
+pub(super) fn lead(hosts: usize, round: &Round) -> Duration {
+    let of_each = (round.of_a_request() * LEAD_ROOM).max(LEAD_OF_EACH);
+    LEAD + of_each * u32::try_from(hosts).unwrap_or(u32::MAX)
 }

@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use crate::listed::Offset;
 use crate::nats::bus::Bus;
 use crate::nats::drift::Track;
-use crate::nats::probe::{ASK_LIMIT, Probes, offsets};
+use crate::nats::probe::{ASK_LIMIT, Probes, offsets, probes};
 use crate::nats::wire::{Answer, Ask};
 use crate::order::LEASE;
 
@@ -33,7 +33,7 @@ pub(crate) const STOP_LIMIT: Duration = Duration::from_secs(1);
 const CLOCKS_EVERY: Duration = Duration::from_secs(5);
 const CLOCKS_LATER: Duration = Duration::from_millis(40);
 /// Requests by which each of them is measured then.
-const CLOCK_PROBES: Probes = Probes { least: 4, most: 4 };
+const CLOCK_PROBES: u32 = 4;
 
 fn ask_every(hosts: usize) -> Duration {
     ASK_EVERY + ASK_LATER * u32::try_from(hosts).unwrap_or(u32::MAX)
@@ -261,7 +261,8 @@ async fn measure(known: Weak<Mutex<Known>>, bus: Bus, hosts: usize) {
         let hosts = watch.lock().measurable();
         // The watch ends when nobody holds it, so it is not held while hosts are asked.
         drop(watch);
-        let offsets = offsets(&bus, hosts, CLOCK_PROBES).await;
+        let each = Probes { least: CLOCK_PROBES, most: CLOCK_PROBES, ..probes(hosts.len()) };
+        let offsets = offsets(&bus, hosts, each).await.offsets;
         let Some(watch) = known.upgrade().map(Watch).filter(|_| !offsets.is_empty()) else { continue };
         watch.add_clocks(&offsets);
     }
