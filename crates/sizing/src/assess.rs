@@ -335,7 +335,7 @@ fn most_iops(
         }
     };
     if low.1 > 0.0 {
-        // Nobody is told "none" by a tenth of the I/Os.
+        // A tenth of the I/Os is not enough to say "none".
         low.1 = beyond(low.0, 1.0);
         if low.1 > 0.0 {
             return 0.0;

@@ -102,7 +102,7 @@ pub(super) fn victim_host(case: StepCase<'_>) -> Option<Fired> {
         return None;
     }
     let works: Vec<Work<'_>> = spread.measured().filter_map(Work::of).collect();
-    // Hosts that are at work in the same seconds cannot be told apart.
+    // Hosts that are at work in the same seconds cannot be distinguished.
     let mut by_time: BTreeMap<(u64, u64), Vec<&str>> = BTreeMap::new();
     works.iter().for_each(|work| by_time.entry(work.span()).or_default().push(work.name));
     if by_time.len() > SPANS_MAX {
