@@ -128,8 +128,8 @@ pub(super) fn victim_host(case: StepCase<'_>) -> Option<Fired> {
             Evidence::new("before and after", fall.apart, "IOPS"),
             Evidence::new("meanwhile", fall.beside, "IOPS"),
         ],
-        next: "Probably they share what limits them: the target, or a link to it. Limit the other load (--rate, fewer \
-               outstanding), or give it other disks or another time.",
+        next: "Probably they share what limits them: the target, a link to it, or the CPUs where they are of one \
+               machine. Limit the other load (--rate, fewer outstanding), or give it other disks or another time.",
         weight: 1.0 - fall.share(),
     })
 }

@@ -9,7 +9,8 @@ use super::progress::note_above;
 /// for it has none.
 const QUIET: Duration = Duration::from_secs(5);
 
-/// While it is held, something is examined.
+/// While it is held, something is examined. What takes the time is not known: the target, the way to it, this host, or
+/// that there are many.
 pub(crate) struct Patience {
     _held: mpsc::Sender<()>,
 }
@@ -22,8 +23,8 @@ impl Patience {
             if ended.recv_timeout(QUIET) == Err(RecvTimeoutError::Timeout) {
                 let s = QUIET.as_secs();
                 note_above(&format!(
-                    "note: {name} is still being examined after {s} s: it answers late, or not at all; Ctrl-C stops, \
-                     and nothing has changed"
+                    "note: {name} is still being examined after {s} s; an answer may be late, or never come. Ctrl-C \
+                     stops, and nothing has changed."
                 ));
             }
         };

@@ -46,7 +46,10 @@ impl Following {
             progress: Some(Progress::new(&order.plan)),
             budget,
             stop: order.stop.clone(),
-            targets: targets.join(", "),
+            targets: match targets.as_slice() {
+                [] | [_] => targets.concat(),
+                several => format!("one of {} targets", several.len()),
+            },
             patience: None,
             run: None,
         }
