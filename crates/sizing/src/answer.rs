@@ -128,16 +128,9 @@ pub fn answer(
     check_changes(&question, &series)?;
     let all = side_by_side(&series, |one| one.fewest(&question, prices, precision, &mut Tables::default()));
     for (one, found) in series.iter().zip(all) {
-        candidates.extend(found?.map(|candidate| (one, candidate)));
+        candidates.extend(found?.map(|candidate| (one, candidate, Care::Rough)));
     }
-    candidates.sort_by(|(_, a), (_, b)| {
-        let ((group, by), (other_group, other)) = (rank(a), rank(b));
-        group.cmp(&other_group).then(by.total_cmp(&other))
-    });
-    if let Some((series, best)) = candidates.first_mut() {
-        series.assess_whole(best, &question, precision, &mut tables);
-    }
-    let candidates = candidates.into_iter().map(|(_, candidate)| candidate).collect();
+    let candidates = best_first(candidates, &question, precision, &mut tables);
     let mut answer = Answer { question, candidates, states: Vec::new(), changes: Vec::new() };
     if let Some(best) = answer.candidates.first() {
         let need = &answer.question.need;
@@ -145,6 +138,28 @@ pub fn answer(
         answer.changes = changes(&best.array, &answer.question, precision, &mut tables)?;
     }
     Ok(answer)
+}
+
+/// Sorts candidates. The first is assessed with all I/Os, and so is each that comes first as another one falls back.
+fn best_first(
+    mut candidates: Vec<(&Series, Candidate, Care)>,
+    question: &Question,
+    precision: Precision,
+    tables: &mut Tables,
+) -> Vec<Candidate> {
+    loop {
+        candidates.sort_by(|(_, a, _), (_, b, _)| {
+            let ((group, by), (other_group, other)) = (rank(a), rank(b));
+            group.cmp(&other_group).then(by.total_cmp(&other))
+        });
+        match candidates.first_mut() {
+            Some((series, best, care)) if *care == Care::Rough => {
+                series.assess_whole(best, question, precision, tables);
+                *care = Care::Whole;
+            }
+            _ => return candidates.into_iter().map(|(_, candidate, _)| candidate).collect(),
+        }
+    }
 }
 
 /// Answers for each, on all CPUs, in their order: a limit on a percentile takes dozens of simulations of each array.
