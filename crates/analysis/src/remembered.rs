@@ -98,3 +98,24 @@ fn keep<T>(all: &Mutex<Vec<T>>, value: T, most: usize) {
 fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_array_is_read_once_and_the_model_is_asked_once_of_a_load() {
+        let shipped = assay_model::array::shipped::FILES.iter().find(|(name, _)| *name == "raid6-12bay");
+        let text = format!("# of this test alone\n{}", shipped.unwrap().1);
+        let (known, again) = (array(&text).unwrap(), array(&text).unwrap());
+        assert!(Arc::ptr_eq(&known, &again));
+        let load = |kib: u64| Workload::simple("w", kib << 10, 50.0, 100.0, 8);
+        let ask = |kib, is_placed| known.load(load(kib), is_placed, &mut Tables::default());
+        assert_eq!(ask(4, true), ask(4, true));
+        assert_ne!(ask(4, true).prediction, ask(64, true).prediction);
+        assert!(!ask(4, false).is_placed, "of a load elsewhere it is asked anew");
+        assert_eq!(locked(&known.loads).len(), 3);
+        let side_by_side = || known.concurrent(vec![load(4), load(64)], &mut Tables::default());
+        assert!(Arc::ptr_eq(&side_by_side(), &side_by_side()));
+    }
+}

@@ -463,7 +463,7 @@ fn published_tables_show_the_findings_of_the_study() {
 }
 
 #[test]
-fn the_model_is_asked_once_of_a_load_and_its_answer_stays_the_same() {
+fn what_the_model_has_said_of_a_load_is_what_it_says_again() {
     let (_, text) = shipped::FILES.iter().find(|(name, _)| *name == "raid6-12bay").unwrap();
     let judged = |seed| {
         let mut header = synthetic::header(synthetic::suite("vmware", 4));
@@ -476,7 +476,6 @@ fn the_model_is_asked_once_of_a_load_and_its_answer_stays_the_same() {
     assert_ne!(first.cases[0].measured, second.cases[0].measured);
     for (first, second) in first.cases.iter().zip(&second.cases) {
         let (first, second) = (first.load.as_ref().unwrap(), second.load.as_ref().unwrap());
-        assert!(Arc::ptr_eq(&first.array, &second.array), "the array was read once");
         let mut anew =
             Modelled::new(&first.array, first.workload.clone(), Engines::FULL, &mut Tables::default());
         if !first.is_placed {

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use assay_testkit::need;
 
 use crate::loop_device::LoopDevice;
-use crate::story::{BAD_INPUT, DONE, ERRORS, INTERRUPTED, Story, printed, rules, run};
+use crate::story::{BAD_INPUT, DONE, ERRORS, INTERRUPTED, ProgramOutput, Story, printed, rules, run};
 
 #[test]
 fn the_help_defines_every_exit_code() {
@@ -62,13 +62,8 @@ fn what_opening_left_behind_is_no_refusal() {
 #[test]
 fn a_limit_on_the_size_of_files_is_an_error_and_leaves_nothing() {
     let story = Story::new();
-    let original =
-        story.command(&["run", "vmware", "t.dat", "--size", "8MiB", "--set", "run=100ms", "--cached"]);
-    let mut command = std::process::Command::new("prlimit");
-    command.arg("--fsize=4194304").arg(original.get_program()).args(original.get_args());
-    command.envs(original.get_envs().filter_map(|(key, value)| Some((key, value?))));
-    command.current_dir(story.path("")).stdin(Stdio::null());
-    printed(command.output().unwrap()).ends(ERRORS).says(&["t.dat", "File too large", "ulimit -f"]);
+    let args = ["run", "vmware", "t.dat", "--size", "8MiB", "--set", "run=100ms", "--cached"];
+    limited(&story, "--fsize=4194304", &args).ends(ERRORS).says(&["t.dat", "File too large", "ulimit -f"]);
     assert!(!std::path::Path::new(&story.path("t.dat")).exists());
 }
 
@@ -76,13 +71,27 @@ fn a_limit_on_the_size_of_files_is_an_error_and_leaves_nothing() {
 #[test]
 fn a_limit_on_the_address_space_is_an_error_before_anything_is_done() {
     let story = Story::new();
-    let original = story.command(&["run", "vmware", "t.dat", "--size", "8MiB", "--cached"]);
-    let mut command = std::process::Command::new("prlimit");
-    command.arg("--as=300000000").arg(original.get_program()).args(original.get_args());
-    command.envs(original.get_envs().filter_map(|(key, value)| Some((key, value?))));
-    command.current_dir(story.path("")).stdin(Stdio::null());
-    printed(command.output().unwrap()).ends(BAD_INPUT).says(&["292968 KiB", "ulimit -v", "raise the limit"]);
+    let args = ["run", "vmware", "t.dat", "--size", "8MiB", "--cached"];
+    let refused = limited(&story, "--as=300000000", &args).ends(BAD_INPUT);
+    refused.says(&["292968 KiB", "ulimit -v", "raise the limit"]);
     assert!(!std::path::Path::new(&story.path("t.dat")).exists());
+}
+
+/// Each second of a sample kept a distribution of its own until the sample was through: 3.3 GB for two days.
+#[test]
+fn samples_that_are_a_day_long_take_little_memory() {
+    let story = Story::new();
+    story.write("days.txt", include_str!("../../../fuzz/seeds/iostat/two-days"));
+    limited(&story, "--as=1500000000", &["import", "days.txt"]).ends(DONE).says(&["imported run"]);
+}
+
+/// Runs the program under a limit of prlimit.
+fn limited(story: &Story, limit: &str, args: &[&str]) -> ProgramOutput {
+    let original = story.command(args);
+    let mut command = std::process::Command::new("prlimit");
+    command.arg(limit).arg(original.get_program()).args(original.get_args());
+    command.envs(original.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    printed(command.current_dir(story.path("")).stdin(Stdio::null()).output().unwrap())
 }
 
 /// A limit on processes (`ulimit -u`, `pids.max`) was a panic as the workers started.

@@ -181,7 +181,10 @@ mod tests {
             let number = *asked.lock().unwrap().entry(host).and_modify(|number| *number += 1).or_insert(1);
             async move {
                 let sent = Instant::now();
-                tokio::time::sleep(way).await;
+                // The shortest sleep is a millisecond and more.
+                if way > Duration::ZERO {
+                    tokio::time::sleep(way).await;
+                }
                 let offset = Offset { ahead_ns: 0, error_ns: error_ns(number) };
                 Some(Probed { offset, lease_left_ms: 0, way: sent.elapsed() })
             }
@@ -211,7 +214,7 @@ mod tests {
     /// A link of 0.5 ms was asked 128 times for an answer that it cannot give; a busy host gives one now and then.
     #[test]
     fn a_slow_link_is_told_from_a_busy_host() {
-        let answers = |error_ns| slow(1, Duration::from_micros(1), error_ns).0.answers;
+        let answers = |error_ns| slow(1, Duration::ZERO, error_ns).0.answers;
         assert_eq!(answers(|_| 50_000), 8);
         assert_eq!(answers(|_| 250_000), FAR_IN_A_ROW);
         let busy = |number| if number == 40 { 50_000 } else { 250_000 - u64::from(number % 8) * 10_000 };
@@ -223,7 +226,7 @@ mod tests {
     fn the_lead_of_a_step_is_by_the_requests_that_were_made() {
         let (round, took) = slow(2, Duration::from_millis(1), |_| 150_000);
         let each = round.answers / 2;
-        assert!(each > 16, "{each}");
+        assert!(each > of_a_step(2).least, "{each}");
         let (lead, way) = (lead(2, &round), took / each);
         let expected = Duration::from_millis(300) + way * 3;
         assert!(lead.abs_diff(expected) <= way, "{lead:?}, and not {expected:?}");
