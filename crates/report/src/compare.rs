@@ -464,7 +464,7 @@ fn legend(comparison: &Comparison, has_throughput: bool) -> String {
 
 /// The same for a page.
 pub(crate) fn legend_html(comparison: &Comparison) -> String {
-    crate::html::escape(&legend(comparison, true)).replace("2^20", "2<sup>20</sup>")
+    crate::svg::escape(&legend(comparison, true)).replace("2^20", "2<sup>20</sup>")
 }
 
 /// The same as one JSON document.
