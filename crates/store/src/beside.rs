@@ -63,8 +63,9 @@ impl Reader {
     /// Returns the address of every target that a run used, was checked, or has something set, sorted.
     pub fn target_addresses(&self) -> Result<Vec<String>, StoreError> {
         self.all(
-            "SELECT address FROM run_target UNION SELECT address FROM checked UNION SELECT address FROM target
-             UNION SELECT address FROM price UNION SELECT address FROM baseline ORDER BY address",
+            "SELECT address FROM (SELECT DISTINCT address FROM run_target) AS used UNION SELECT address FROM checked
+             UNION SELECT address FROM target UNION SELECT address FROM price UNION SELECT address FROM baseline
+             ORDER BY address",
             |row| Ok(row.text(0)?.to_owned()),
         )
     }

@@ -15,7 +15,7 @@ fn a_target_is_read_again_when_one_of_its_runs_changed_and_at_no_other_time() {
     let store = Store::open(folder.path().join("runs.sqlite")).unwrap();
     filled(&store);
     let known = KnownTargets::default();
-    let read = || known.read(&store, TARGET, 400).unwrap();
+    let read = || known.read(&store, &known.look(&store).unwrap(), TARGET, 400).unwrap();
     let mut before = read();
     store.set_null_ceiling("4KiB", 1e6).unwrap();
     assert!(Arc::ptr_eq(&before, &read()), "no run of it was touched");
