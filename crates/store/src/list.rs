@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use assay_record::{Outcome, RunDigest, Severity};
 
-use crate::condition::Condition;
+use crate::condition::{Clause, Condition};
 use crate::dialect::{Dialect, Reach, like};
 use crate::digest::{Coverage, decode, put_digest};
 use crate::error::StoreError;
@@ -538,20 +538,6 @@ pub(crate) struct Passing {
     values: Vec<Wanted>,
 }
 
-/// A condition of a run.
-#[derive(Debug, Clone)]
-enum Clause {
-    Is(String),
-    /// It is one of those whose numbers this query has, each once.
-    Among(String),
-}
-
-impl<T: Into<String>> From<T> for Clause {
-    fn from(condition: T) -> Self {
-        Self::Is(condition.into())
-    }
-}
-
 /// The condition to be one of the runs that this table and its condition have.
 fn among(runs: &str) -> Clause {
     Clause::Among(format!("SELECT run_id FROM {runs}"))
@@ -569,7 +555,7 @@ impl Passing {
     fn of(dialect: Dialect, filter: &RunFilter, words: Vec<Condition>, unended: &[i64]) -> Self {
         let mut passing = Self { dialect, conditions: Vec::new(), values: Vec::new() };
         for Condition { sql, values } in words {
-            passing.conditions.push(sql.into());
+            passing.conditions.push(sql);
             passing.values.extend(values.into_iter().map(Wanted::Text));
         }
         let number = |ms: u64| Wanted::Number(i64::try_from(ms).unwrap_or(i64::MAX));
@@ -636,17 +622,15 @@ impl Passing {
         if self.conditions.is_empty() {
             return String::new();
         }
-        let conditions = self.conditions.iter().map(|clause| match clause {
-            Clause::Is(condition) => condition.clone(),
-            Clause::Among(runs) => self.dialect.is_among(runs, reach),
-        });
+        let conditions = self.conditions.iter().map(|clause| self.dialect.clause(clause, reach));
         format!(" WHERE {}", conditions.collect::<Vec<_>>().join(" AND "))
     }
 
-    /// Returns a query of the numbers of the runs that pass: to count those of a target, no run is looked at.
+    /// Returns a query of the numbers of the runs that pass: to count those of a target, or with words, no run is
+    /// looked at.
     fn numbers(&self) -> String {
         match self.conditions.as_slice() {
-            [Clause::Among(runs)] => runs.clone(),
+            [Clause::Among(runs) | Clause::Found(runs)] => runs.clone(),
             _ => format!("SELECT id FROM run{}", self.clause(Reach::All)),
         }
     }
