@@ -1,7 +1,7 @@
 //! The trends of a target as a table, as JSON, and as one HTML file.
 
 use assay_analysis::trend::{Trend, TrendEvent, TrendPoint};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::html::{Links, Others, TrendView, alone, trend, trend_changes, trend_events};
 use crate::number::iso;
@@ -50,16 +50,32 @@ pub fn table(trends: &[Trend]) -> Table {
     table
 }
 
+/// How JSON is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// For programs.
+    OneLine,
+    /// For people.
+    Indented,
+}
+
+/// The JSON document, which is written as it is: of ten thousand runs a tree of its values takes seconds.
+#[derive(Serialize)]
+struct Document<'d> {
+    schema: &'static str,
+    target: &'d str,
+    trends: &'d [Trend],
+    events: &'d [TrendEvent],
+}
+
 /// Returns the JSON document.
-pub fn document(target: &str, trends: &[Trend], events: &[TrendEvent]) -> Value {
-    let event =
-        |event: &TrendEvent| json!({ "run": event.run, "at_unix_ms": event.at_unix_ms, "says": event.says });
-    json!({
-        "schema": SCHEMA,
-        "target": target,
-        "trends": trends,
-        "events": events.iter().map(event).collect::<Value>(),
-    })
+pub fn document(target: &str, trends: &[Trend], events: &[TrendEvent], layout: Layout) -> String {
+    let document = Document { schema: SCHEMA, target, trends, events };
+    let text = match layout {
+        Layout::OneLine => serde_json::to_string(&document),
+        Layout::Indented => serde_json::to_string_pretty(&document),
+    };
+    text.expect("texts and numbers have a form in JSON")
 }
 
 /// Returns the HTML page.

@@ -1,37 +1,62 @@
-//! Targets as they were read last: one of which no run changed is not read again.
+//! Targets as they were read last: one of which no run changed is not read again, and of one whose runs are all asked
+//! for, only the part of them that changed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use assay_analysis::trend::Trend;
-use assay_store::{Reader, RunFilter, StoreError};
+use assay_analysis::trend::{Trend, TrendEvent};
+use assay_store::{ListedRun, Look, Overview, Reader, StoreError, TargetVersion};
 
 use crate::targets::TargetRuns;
 
-/// Targets that are remembered at once: each has the rows of its runs and the points of its trends, 300 KiB for 400
-/// runs.
-const KNOWN_MAX: usize = 64;
+/// Runs of all targets together that are remembered: each takes about a KiB, with the points of its trends.
+const KNOWN_RUNS_MAX: usize = 64_000;
+
+/// Runs of targets that were read whole and are remembered: each takes some 4 KiB. A target with more is read whole
+/// each time.
+const WHOLE_RUNS_MAX: usize = 20_000;
 
 /// A target with its trends.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct TargetHistory {
-    /// The target. Runs whose tests were all measured again later may be without their digests.
+    /// The target. Digests may lack what no trend needs, and be missing where all tests of a run were measured again
+    /// later.
     pub target: TargetRuns,
     /// The trend of each of its tests.
     pub trends: Vec<Trend>,
+    /// What happened beside the figures.
+    pub events: Vec<TrendEvent>,
 }
 
 /// What was read of some targets, from the newest runs of each.
 #[derive(Debug, Default)]
 pub struct KnownTargets {
+    overview: Mutex<Overview>,
     known: Mutex<BTreeMap<(String, usize), Known>>,
+    /// The one that was asked for last at the end.
+    whole: Mutex<Vec<(String, Whole)>>,
 }
 
 #[derive(Debug, Clone)]
 struct Known {
     /// What the store called the runs of the target when the history was read.
-    version: String,
+    version: TargetVersion,
     history: Arc<TargetHistory>,
+}
+
+/// A target with all its runs.
+#[derive(Debug, Clone, Default)]
+struct Whole {
+    /// By the parts in which the store is looked at.
+    parts: BTreeMap<i64, WholePart>,
+    history: Arc<TargetHistory>,
+}
+
+/// The runs of a part, the newest first, and what the store called them when they were read.
+#[derive(Debug, Clone)]
+struct WholePart {
+    version: TargetVersion,
+    runs: Vec<Arc<ListedRun>>,
 }
 
 impl TargetHistory {
@@ -40,25 +65,36 @@ impl TargetHistory {
     /// # Errors
     /// Where the store cannot be read.
     pub fn read(store: &Reader, address: &str, limit: usize) -> Result<Self, StoreError> {
-        let target = TargetRuns::read(store, address, limit)?;
-        Ok(Self { trends: target.trends(), target })
+        Ok(Self::of(TargetRuns::read(store, address, limit)?))
+    }
+
+    fn of(target: TargetRuns) -> Self {
+        Self { trends: target.trends(), events: target.events(), target }
     }
 }
 
 impl KnownTargets {
-    /// The same, read anew where a run of the target was added, changed or removed since.
+    /// Looks at what was added, changed or removed since the last look.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub fn look(&self, store: &Reader) -> Result<Arc<Look>, StoreError> {
+        store.look(&mut self.overview.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads a target as [`TargetHistory::read`] does, anew where by the look a run of it was added, changed or removed
+    /// since. The look comes first: what is written in between is noticed the next time.
     ///
     /// # Errors
     /// Where the store cannot be read.
     pub fn read(
         &self,
         store: &Reader,
+        look: &Look,
         address: &str,
         limit: usize,
     ) -> Result<Arc<TargetHistory>, StoreError> {
-        let filter = RunFilter { on_target: Some(address.to_owned()), ..RunFilter::default() };
-        // Before the runs: what is written in between is noticed the next time.
-        let version = store.version_of(&filter)?;
+        let version = look.version_of(address);
         let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (address.to_owned(), limit);
         let is_same = |known: &&Known| known.version == version;
@@ -69,10 +105,82 @@ impl KnownTargets {
         history.target.forget_older_digests();
         let history = Arc::new(history);
         let mut all = lock();
-        if all.len() >= KNOWN_MAX {
-            all.pop_first();
+        all.remove(&key);
+        all.retain(|(address, _), _| look.runs_on(address) > 0);
+        // Where there is no room, what is there stays: all targets are read in turn, and none would be known when it
+        // is asked for again.
+        let runs = |of: &TargetHistory| of.target.runs.len();
+        if all.values().map(|known| runs(&known.history)).sum::<usize>() + runs(&history) <= KNOWN_RUNS_MAX {
+            all.insert(key, Known { version, history: Arc::clone(&history) });
         }
-        all.insert(key, Known { version, history: Arc::clone(&history) });
         Ok(history)
     }
+
+    /// Reads a target with all its runs. Of a remembered one only the parts are read in which, by the look, a run was
+    /// added, changed or removed since.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub fn read_whole(
+        &self,
+        store: &Reader,
+        look: &Look,
+        address: &str,
+    ) -> Result<Arc<TargetHistory>, StoreError> {
+        let lock = || self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock().iter().find(|(known, _)| known == address).map(|(_, whole)| whole.clone());
+        let whole = match known {
+            Some(known) => known.again(store, look, address)?,
+            None => Whole::default().again(store, look, address)?,
+        };
+        let history = Arc::clone(&whole.history);
+        let mut all = lock();
+        all.retain(|(known, _)| known != address && look.runs_on(known) > 0);
+        all.push((address.to_owned(), whole));
+        let mut runs = 0;
+        let keep = all.iter().rev().take_while(|(_, whole)| {
+            runs += whole.history.target.runs.len();
+            runs <= WHOLE_RUNS_MAX
+        });
+        let dropped = all.len() - keep.count();
+        all.drain(..dropped);
+        Ok(history)
+    }
+}
+
+impl Whole {
+    /// Reads what changed since it was read.
+    fn again(mut self, store: &Reader, look: &Look, address: &str) -> Result<Self, StoreError> {
+        let mut parts: BTreeMap<i64, WholePart> = BTreeMap::new();
+        let mut has_changed = false;
+        for (number, version) in look.parts_of(address) {
+            let part = match self.parts.remove(&number).filter(|part| part.version == version) {
+                Some(part) => part,
+                None => {
+                    has_changed = true;
+                    let runs = store.runs_of_part(address, number)?.into_iter().map(of_trends).map(Arc::new);
+                    WholePart { version, runs: runs.collect() }
+                }
+            };
+            parts.insert(number, part);
+        }
+        // What is left has no run of the target any more.
+        if !has_changed && self.parts.is_empty() && self.history.target.address == address {
+            return Ok(Self { parts, history: self.history });
+        }
+        // Of runs that started at once the last that was added is the newest.
+        let mut runs: Vec<Arc<ListedRun>> =
+            parts.values().rev().flat_map(|part| &part.runs).map(Arc::clone).collect();
+        runs.sort_by_key(|run| std::cmp::Reverse(run.row.started_unix_ms));
+        let target = TargetRuns { address: address.to_owned(), count: runs.len(), runs };
+        Ok(Self { parts, history: Arc::new(TargetHistory::of(target)) })
+    }
+}
+
+/// Returns a run without what no trend needs.
+fn of_trends(mut run: ListedRun) -> ListedRun {
+    if let Some(digest) = &mut run.digest {
+        (digest.findings, digest.spark, digest.verdict) = Default::default();
+    }
+    run
 }

@@ -1,5 +1,7 @@
 //! What the store knows of a target: its runs in short, their trends, and the last value of each test.
 
+use std::sync::Arc;
+
 use assay_analysis::compare::{Effective, effective};
 use assay_analysis::trend::{Level, Trend, TrendEvent, TrendRun, events, trends};
 use assay_record::{RunHeader, TestDigest};
@@ -10,14 +12,14 @@ use assay_store::{Baseline, ListedRun, Reader, RunFilter, RunSlice, StoreError};
 use crate::baseline::runs_of_baseline;
 
 /// A target with its runs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct TargetRuns {
     /// Its name in the store.
     pub address: String,
     /// Number of all its runs.
     pub count: usize,
     /// The newest, the newest first.
-    pub runs: Vec<ListedRun>,
+    pub runs: Vec<Arc<ListedRun>>,
 }
 
 /// The last complete result of a test.
@@ -40,7 +42,7 @@ impl TargetRuns {
         let filter = RunFilter { on_target: Some(address.to_owned()), ..RunFilter::default() };
         let page = store.list(&filter, RunSlice { skip: 0, limit })?;
         let count = if page.has_more { store.matching(&filter)? } else { page.matching };
-        Ok(Self { address: address.to_owned(), count, runs: page.runs })
+        Ok(Self { address: address.to_owned(), count, runs: page.runs.into_iter().map(Arc::new).collect() })
     }
 
     /// Returns the trend of each test. A run on several targets at once is none of this one.
@@ -56,14 +58,14 @@ impl TargetRuns {
     /// Drops the digests that [`TargetRuns::last`] has nothing of: they are most of what a target takes in memory.
     pub(crate) fn forget_older_digests(&mut self) {
         let kept: Vec<String> = self.last().iter().map(|last| last.run.row.run.clone()).collect();
-        for run in self.runs.iter_mut().filter(|run| !kept.contains(&run.row.run)) {
+        for run in self.runs.iter_mut().filter(|run| !kept.contains(&run.row.run)).filter_map(Arc::get_mut) {
             run.digest = None;
         }
     }
 
     fn trend_runs(&self) -> Vec<TrendRun<'_>> {
-        let of = |run: &'_ ListedRun| run.row.targets.len() == 1 && !run.row.is_running;
-        self.runs.iter().filter(|run| of(run)).filter_map(trend_run).collect()
+        let of = |run: &&Arc<ListedRun>| run.row.targets.len() == 1 && !run.row.is_running;
+        self.runs.iter().filter(of).filter_map(|run| trend_run(run)).collect()
     }
 
     /// Returns the last complete result of each test of each plan, for each load that the command line made of it and

@@ -60,11 +60,16 @@ impl Reader {
         })
     }
 
-    /// Returns the address of every target that a run used, was checked, or has something set, sorted.
+    /// Returns the address of every target that a run used, was checked, or has something set, sorted. Each is looked
+    /// up behind the one before: there are few, and their runs are many.
     pub fn target_addresses(&self) -> Result<Vec<String>, StoreError> {
         self.all(
-            "SELECT address FROM run_target UNION SELECT address FROM checked UNION SELECT address FROM target
-             UNION SELECT address FROM price UNION SELECT address FROM baseline ORDER BY address",
+            "WITH RECURSIVE used (address) AS (SELECT min(address) FROM run_target UNION ALL
+                SELECT (SELECT min(address) FROM run_target WHERE address > used.address)
+                FROM used WHERE used.address IS NOT NULL)
+             SELECT address FROM used WHERE address IS NOT NULL UNION SELECT address FROM checked
+             UNION SELECT address FROM target UNION SELECT address FROM price UNION SELECT address FROM baseline
+             ORDER BY address",
             |row| Ok(row.text(0)?.to_owned()),
         )
     }

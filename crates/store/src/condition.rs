@@ -3,9 +3,25 @@
 /// It, with what it compares with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Condition {
-    pub(crate) sql: String,
+    pub(crate) sql: Clause,
     /// One for each `?` in it.
     pub(crate) values: Vec<String>,
+}
+
+/// A condition of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Clause {
+    Is(String),
+    /// It is one of those whose numbers this query has, each once.
+    Among(String),
+    /// It is one of those whose numbers this query has, each once, which SQLite is not to look up one by one.
+    Found(String),
+}
+
+impl<T: Into<String>> From<T> for Clause {
+    fn from(condition: T) -> Self {
+        Self::Is(condition.into())
+    }
 }
 
 /// Returns a text in all the cases that its letters beyond ASCII may have: SQLite knows those of ASCII only.

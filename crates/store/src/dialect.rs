@@ -1,6 +1,6 @@
 //! Where SQLite and PostgreSQL need two forms of one statement. All others are the same for both.
 
-use crate::condition::{Condition, cases};
+use crate::condition::{Clause, Condition, cases};
 
 /// Which SQL a database speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,10 +64,19 @@ impl Dialect {
 
     /// Whether a run is one of those whose numbers a query has. Of many runs a page has few: PostgreSQL finds it
     /// soonest by walking them in their order, and would, for what it expects of the disk, first look up and sort all.
-    pub(crate) fn is_among(self, runs: &str, reach: Reach) -> String {
+    fn is_among(self, runs: &str, reach: Reach) -> String {
         match (self, reach) {
             (Self::Postgres, Reach::APage) => format!("(id IN ({runs})) IS TRUE"),
             _ => format!("id IN ({runs})"),
+        }
+    }
+
+    /// Returns a condition as SQL.
+    pub(crate) fn clause(self, clause: &Clause, reach: Reach) -> String {
+        match clause {
+            Clause::Is(condition) => condition.clone(),
+            Clause::Among(runs) => self.is_among(runs, reach),
+            Clause::Found(runs) => format!("+id IN ({runs})"),
         }
     }
 
@@ -81,8 +90,8 @@ impl Dialect {
             Self::Sqlite => {
                 let quoted = words.iter().map(|word| format!("\"{}\"", word.replace('"', "\"\"")));
                 let quoted = quoted.collect::<Vec<_>>().join(" AND ");
-                let sql = "+id IN (SELECT rowid FROM run_text WHERE run_text MATCH ?)".to_owned();
-                vec![Condition { sql, values: vec![quoted] }]
+                let sql = "SELECT rowid FROM run_text WHERE run_text MATCH ?".to_owned();
+                vec![Condition { sql: Clause::Found(sql), values: vec![quoted] }]
             }
             Self::Postgres => words.iter().map(|word| self.has_short_word(word)).collect(),
         }
@@ -94,13 +103,14 @@ impl Dialect {
             Self::Sqlite => {
                 let values: Vec<String> = cases(word).iter().map(|word| like(word)).collect();
                 let any = vec!["text LIKE ? ESCAPE '\\'"; values.len()].join(" OR ");
-                Condition { sql: format!("+id IN (SELECT rowid FROM run_text WHERE {any})"), values }
+                let sql = format!("SELECT rowid FROM run_text WHERE {any}");
+                Condition { sql: Clause::Found(sql), values }
             }
             // The text is in small letters, as the server knows them: which they are depends on its locale ("C" has
             // those of ASCII), and others than its own would miss a word that was typed as it is stored.
             Self::Postgres => {
                 let sql = "text LIKE lower(?::text COLLATE \"default\") ESCAPE '\\'".to_owned();
-                Condition { sql, values: vec![like(word)] }
+                Condition { sql: sql.into(), values: vec![like(word)] }
             }
         }
     }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use assay_record::{Outcome, RunDigest, Severity};
 
-use crate::condition::Condition;
+use crate::condition::{Clause, Condition};
 use crate::dialect::{Dialect, Reach, like};
 use crate::digest::{Coverage, decode, put_digest};
 use crate::error::StoreError;
@@ -192,11 +192,6 @@ pub struct FirstTest {
     pub iops: f64,
 }
 
-/// SQL of a sum of checksums, each by its place; it stays below 2^63 for a billion runs.
-fn sum_of(crc: &str, id: &str) -> String {
-    format!("CAST(COALESCE(sum((COALESCE({crc}, 0) * ({id} % 1000 + 1)) % 2147483647), 0) AS BIGINT)")
-}
-
 impl Reader {
     /// Returns a slice of the runs that pass a filter, the newest first.
     pub fn list(&self, filter: &RunFilter, slice: RunSlice) -> Result<RunPage, StoreError> {
@@ -256,7 +251,7 @@ impl Reader {
         Ok(page)
     }
 
-    fn list_passing(
+    pub(crate) fn list_passing(
         &self,
         passing: &Passing,
         slice: RunSlice,
@@ -314,26 +309,6 @@ impl Reader {
             Ok(FirstTest { run: row.text(0)?.to_owned(), load: row.integer(1)?, iops: row.real(2)? })
         };
         rows.and_then(|rows| rows.iter().map(of).collect()).map_err(|source| self.read_error(source))
-    }
-
-    /// Returns what changes when a run that passes a filter is added, removed, ends, is found dead, gets another label
-    /// or another digest; no row is read for it but those of runs that go on.
-    pub fn version_of(&self, filter: &RunFilter) -> Result<String, StoreError> {
-        let passing = self.passing(filter)?;
-        let query = format!(
-            "SELECT count(*), {}, {} FROM run LEFT JOIN digest ON digest.run_id = run.id{}",
-            sum_of("row_crc32c", "id"),
-            sum_of("digest.crc32c", "id"),
-            passing.clause(Reach::All)
-        );
-        let read = |source| self.read_error(source);
-        let found = self.rows_of_runs(&query, &passing.values()).map_err(read)?;
-        let numbers = found.iter().flat_map(|row| (0..3).map(|column| row.integer(column)));
-        let numbers: Vec<i64> = numbers.collect::<Result<_, _>>().map_err(read)?;
-        let going = RunFilter { state: Some(RunState::Running), ..filter.clone() };
-        let going = self.rows(&going, RunSlice::ALL)?;
-        let going: Vec<&str> = going.iter().map(|row| row.run.as_str()).collect();
-        Ok(format!("{numbers:?} {going:?}"))
     }
 
     /// Passes the rows of a slice of the runs that pass a filter, the newest first, in parts of at most `part` rows, so
@@ -508,7 +483,7 @@ impl Reader {
 
     /// Returns the numbers of the runs without an end that are in that state. There are few: those that go on, and
     /// those that were killed.
-    fn unended_of(&self, state: Option<RunState>) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn unended_of(&self, state: Option<RunState>) -> Result<Vec<i64>, StoreError> {
         let wanted = match state {
             Some(RunState::Running) => true,
             Some(RunState::Partial) => false,
@@ -557,24 +532,15 @@ impl Reach {
 
 /// The conditions of a filter, as SQL.
 #[derive(Debug, Clone)]
-struct Passing {
+pub(crate) struct Passing {
     dialect: Dialect,
     conditions: Vec<Clause>,
     values: Vec<Wanted>,
 }
 
-/// A condition of a run.
-#[derive(Debug, Clone)]
-enum Clause {
-    Is(String),
-    /// It is one of those whose numbers this query has, each once.
-    Among(String),
-}
-
-impl<T: Into<String>> From<T> for Clause {
-    fn from(condition: T) -> Self {
-        Self::Is(condition.into())
-    }
+/// The condition to be one of the runs that this table and its condition have.
+fn among(runs: &str) -> Clause {
+    Clause::Among(format!("SELECT run_id FROM {runs}"))
 }
 
 /// A value of a condition.
@@ -589,7 +555,7 @@ impl Passing {
     fn of(dialect: Dialect, filter: &RunFilter, words: Vec<Condition>, unended: &[i64]) -> Self {
         let mut passing = Self { dialect, conditions: Vec::new(), values: Vec::new() };
         for Condition { sql, values } in words {
-            passing.conditions.push(sql.into());
+            passing.conditions.push(sql);
             passing.values.extend(values.into_iter().map(Wanted::Text));
         }
         let number = |ms: u64| Wanted::Number(i64::try_from(ms).unwrap_or(i64::MAX));
@@ -599,7 +565,6 @@ impl Passing {
                 passing.values.push(value);
             }
         };
-        let among = |runs: &str| Clause::Among(format!("SELECT run_id FROM {runs}"));
         let is_like = |column| format!("{column} {} ? ESCAPE '\\'", dialect.like());
         let part = |text: &Option<String>| text.as_ref().map(|text| Wanted::Text(like(text)));
         let whole = |text: &Option<String>| text.clone().map(Wanted::Text);
@@ -632,6 +597,11 @@ impl Passing {
         passing
     }
 
+    /// The condition to be one of the runs that this table and its condition have, with its one value.
+    pub(crate) fn among(dialect: Dialect, runs: &str, value: &str) -> Self {
+        Self { dialect, conditions: vec![among(runs)], values: vec![Wanted::Text(value.to_owned())] }
+    }
+
     /// Returns the same with one condition more.
     fn and(&self, condition: &str, value: Option<Wanted>) -> Self {
         let mut passing = self.clone();
@@ -652,17 +622,15 @@ impl Passing {
         if self.conditions.is_empty() {
             return String::new();
         }
-        let conditions = self.conditions.iter().map(|clause| match clause {
-            Clause::Is(condition) => condition.clone(),
-            Clause::Among(runs) => self.dialect.is_among(runs, reach),
-        });
+        let conditions = self.conditions.iter().map(|clause| self.dialect.clause(clause, reach));
         format!(" WHERE {}", conditions.collect::<Vec<_>>().join(" AND "))
     }
 
-    /// Returns a query of the numbers of the runs that pass: to count those of a target, no run is looked at.
+    /// Returns a query of the numbers of the runs that pass: to count those of a target, or with words, no run is
+    /// looked at.
     fn numbers(&self) -> String {
         match self.conditions.as_slice() {
-            [Clause::Among(runs)] => runs.clone(),
+            [Clause::Among(runs) | Clause::Found(runs)] => runs.clone(),
             _ => format!("SELECT id FROM run{}", self.clause(Reach::All)),
         }
     }

@@ -6,7 +6,7 @@
 //! the runs, the newest first, which a page ends early.
 
 use crate::condition::Condition;
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, Reach};
 use crate::error::StoreError;
 use crate::reader::Reader;
 use crate::sql::Value;
@@ -41,7 +41,7 @@ impl Reader {
                     // In one value: the server reads it once, and not as thousands of words of a statement.
                     let runs = format!("{{{}}}", joined(&runs));
                     let sql = "id = ANY (CAST(?::text AS bigint[]))".to_owned();
-                    conditions.push(Condition { sql, values: vec![runs] });
+                    conditions.push(Condition { sql: sql.into(), values: vec![runs] });
                     break;
                 }
             }
@@ -56,7 +56,8 @@ impl Reader {
             return Ok(Vec::new());
         }
         let has = words.iter().map(|word| dialect.has_short_word(word)).collect::<Vec<_>>();
-        let counts = has.iter().map(|has| format!("count(CASE WHEN {} THEN 1 END)", has.sql));
+        let is = |has: &Condition| dialect.clause(&has.sql, Reach::APage);
+        let counts = has.iter().map(|has| format!("count(CASE WHEN {} THEN 1 END)", is(has)));
         let sql = format!(
             "SELECT count(*), {} FROM (SELECT text FROM run ORDER BY started_unix_ms DESC, id DESC LIMIT {SEEN}) \
              AS newest",

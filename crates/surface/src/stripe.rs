@@ -61,15 +61,13 @@ impl Stripe {
     }
 }
 
-/// The clearest fold so far.
+/// A fold that was tried.
 #[derive(Debug, Clone, Copy)]
-struct Best {
+struct Fold {
     chunk_bytes: u64,
     members: u32,
     /// By how many standard errors its slowest member is slower than the others.
     errors: f64,
-    /// How much of the scatter it explains.
-    explains: f64,
 }
 
 /// A chunk that was read: its number, and the mean rank of its reads.
@@ -80,9 +78,7 @@ pub(crate) fn stripe(size_bytes: u64, excess: &[Excess]) -> Option<Stripe> {
     let places = without_place(size_bytes, excess);
     let logs: Vec<f64> = places.iter().map(|one| one.log).collect();
     let ranks = ranks(&logs);
-    // Folds are compared by the same witnesses, the reads; each is tested by its own, the chunks.
-    let reads = chunks(&places, &ranks, CHUNKS[0]);
-    let (mut tried, mut best) = (0, None::<Best>);
+    let (mut tried, mut folds) = (0, Vec::new());
     for chunk_bytes in CHUNKS {
         let chunks = chunks(&places, &ranks, chunk_bytes);
         let all = Moments::of(chunks.iter().map(|(_, rank)| *rank));
@@ -91,19 +87,30 @@ pub(crate) fn stripe(size_bytes: u64, excess: &[Excess]) -> Option<Stripe> {
             tried += parts.len();
             let errors =
                 parts.iter().filter(|part| part.n >= CHUNKS_MIN).map(|part| errors_above(*part, all));
-            let errors = errors.fold(0.0, f64::max);
-            let explains = explains(&reads, chunk_bytes / CHUNKS[0], members);
-            if best.is_none_or(|best| explains > best.explains) {
-                best = Some(Best { chunk_bytes, members, errors, explains });
-            }
+            folds.push(Fold { chunk_bytes, members, errors: errors.fold(0.0, f64::max) });
         }
     }
-    let best = best?;
-    let chance = corrected(best.errors, tried);
+    let is_slow = |fold: &Fold| corrected(fold.errors, tried) < CHANCE_MAX;
+    // Where no fold has a slow member, as on nearly all targets, it does not matter which explains most.
+    folds.iter().any(is_slow).then_some(())?;
+    // Folds are compared by the same witnesses, the reads; each is tested by its own, the chunks.
+    let best = clearest(&chunks(&places, &ranks, CHUNKS[0]), &folds).filter(is_slow)?;
     let of_best = chunks(&places, &ranks, best.chunk_bytes);
-    let slow = (chance < CHANCE_MAX).then(|| slow_members(size_bytes, excess, &of_best, best, tried))?;
-    let Best { chunk_bytes, members, .. } = best;
-    (!slow.is_empty()).then_some(Stripe { chunk_bytes, members, slow, chance })
+    let slow = slow_members(size_bytes, excess, &of_best, best, tried);
+    let Fold { chunk_bytes, members, errors } = best;
+    (!slow.is_empty()).then_some(Stripe { chunk_bytes, members, slow, chance: corrected(errors, tried) })
+}
+
+/// Returns the first of the folds that explain most.
+fn clearest(reads: &[Chunk], folds: &[Fold]) -> Option<Fold> {
+    let mut best = None::<(f64, Fold)>;
+    for fold in folds {
+        let explains = explains(reads, fold.chunk_bytes / CHUNKS[0], fold.members);
+        if best.is_none_or(|(most, _)| explains > most) {
+            best = Some((explains, *fold));
+        }
+    }
+    best.map(|(_, fold)| fold)
 }
 
 /// Returns the number of members of all folds that are tried.
@@ -163,7 +170,7 @@ fn slow_members(
     size_bytes: u64,
     excess: &[Excess],
     chunks: &[Chunk],
-    best: Best,
+    best: Fold,
     tried: usize,
 ) -> Vec<SlowMember> {
     let all = Moments::of(chunks.iter().map(|(_, rank)| *rank));
@@ -190,7 +197,7 @@ fn slow_members(
 }
 
 /// Returns true if a member is slow in each part of the target, and not by one slow region.
-fn is_everywhere(size_bytes: u64, chunks: &[Chunk], best: Best, index: u32) -> bool {
+fn is_everywhere(size_bytes: u64, chunks: &[Chunk], best: Fold, index: u32) -> bool {
     let part_of = |chunk: u64| {
         u128::from(chunk) * u128::from(best.chunk_bytes) * u128::from(PARTS) / u128::from(size_bytes.max(1))
     };

@@ -1,14 +1,16 @@
 //! What happened beside the figures of a trend: steps of journals, other versions, notes of people.
 
+use serde::Serialize;
+
 use super::TrendRun;
 
 /// Something that happened before a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TrendEvent {
-    /// The run, ms since 1970 UTC.
-    pub at_unix_ms: u64,
-    /// Its id.
+    /// Id of the run.
     pub run: String,
+    /// Its start, ms since 1970 UTC.
+    pub at_unix_ms: u64,
     /// What happened: `kernel 6.18.1 → 6.19.0`, `nas: jumbo frames`, a note.
     pub says: String,
 }

@@ -15,10 +15,12 @@ fn a_target_is_read_again_when_one_of_its_runs_changed_and_at_no_other_time() {
     let store = Store::open(folder.path().join("runs.sqlite")).unwrap();
     filled(&store);
     let known = KnownTargets::default();
-    let read = || known.read(&store, TARGET, 400).unwrap();
-    let mut before = read();
+    let read = || known.read(&store, &known.look(&store).unwrap(), TARGET, 400).unwrap();
+    let whole = || known.read_whole(&store, &known.look(&store).unwrap(), TARGET).unwrap();
+    let (mut before, mut whole_before) = (read(), whole());
     store.set_null_ceiling("4KiB", 1e6).unwrap();
     assert!(Arc::ptr_eq(&before, &read()), "no run of it was touched");
+    assert!(Arc::ptr_eq(&whole_before, &whole()), "no run of it was touched");
     let newest = || store.rows(&assay_store::RunFilter::default(), assay_store::RunSlice::ALL).unwrap();
     let oldest = newest().pop().unwrap().run;
     let changes: [(&str, &dyn Fn()); 5] = [
@@ -39,6 +41,11 @@ fn a_target_is_read_again_when_one_of_its_runs_changed_and_at_no_other_time() {
         assert!(Arc::ptr_eq(&after, &read()), "{what}");
         check(&after, &TargetHistory::read(&store, TARGET, 400).unwrap(), what);
         before = after;
+        let after = whole();
+        assert!(!Arc::ptr_eq(&whole_before, &after), "{what}");
+        assert!(Arc::ptr_eq(&after, &whole()), "{what}");
+        check(&after, &TargetHistory::read(&store, TARGET, usize::MAX).unwrap(), what);
+        whole_before = after;
     }
     assert_eq!(
         read().target.runs.iter().filter(|run| run.digest.is_some()).count(),
@@ -56,6 +63,7 @@ fn check(remembered: &TargetHistory, stored: &TargetHistory, what: &str) {
             .collect()
     };
     assert_eq!(remembered.trends, stored.trends, "{what}");
+    assert_eq!(remembered.events, stored.events, "{what}");
     assert_eq!(rows(&remembered.target), rows(&stored.target), "{what}");
     assert_eq!(last(&remembered.target), last(&stored.target), "{what}");
     assert_eq!(remembered.target.count, stored.target.count, "{what}");

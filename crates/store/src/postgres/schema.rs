@@ -150,6 +150,12 @@ CREATE INDEX IF NOT EXISTS run_pairs ON run USING gin ((run_pairs(text) COLLATE 
 ALTER INDEX run_pairs ALTER COLUMN 1 SET STATISTICS 0;
 "#;
 
+/// What a look at all runs sums (`overview.rs`): without these it reads every row and every digest. They may be
+/// missing, and are made as [`PAIRS`] is.
+const SUMS: &str = "CREATE INDEX IF NOT EXISTS run_part ON run (id) INCLUDE (row_crc32c);
+CREATE INDEX IF NOT EXISTS digest_part ON digest (run_id) INCLUDE (crc32c);
+";
+
 const _: () = assert!(FIRST + MIGRATIONS.len() as i64 - 1 == FORMAT, "each format needs an entry here too");
 
 /// What this user may do with a store.
@@ -262,7 +268,7 @@ fn tables(found: Option<i64>) -> String {
     let done = found.map_or(0, |found| usize::try_from(found - FIRST + 1).unwrap_or(0));
     let migrations = MIGRATIONS.get(done..).unwrap_or_default().concat();
     // In tables with runs only the owner has the time for it.
-    let indexes = if found.is_none() { format!("{INDEXES_OF_LISTS}{PAIRS}") } else { String::new() };
+    let indexes = if found.is_none() { format!("{INDEXES_OF_LISTS}{SUMS}{PAIRS}") } else { String::new() };
     format!(
         "CREATE TABLE IF NOT EXISTS store_format (
     one    BIGINT PRIMARY KEY DEFAULT 1 CHECK (one = 1),

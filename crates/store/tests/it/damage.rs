@@ -119,7 +119,7 @@ fn a_torn_page_is_an_error_and_never_another_result() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.sqlite");
     // So many that most pages are of events, and not of the index of the search, which no result is read from.
-    let letters = "abcdefghijkmnpqrst".chars().map(|letter| letter.to_string().repeat(4));
+    let letters = "abcdefghijkmnpqrstuvwxyz".chars().map(|letter| letter.to_string().repeat(4));
     let names: Vec<String> = letters.map(|letters| format!("261121-{letters}")).collect();
     let written: Vec<Vec<Event>> = {
         let store = Store::open(&path).unwrap();

@@ -1,12 +1,17 @@
 //! Lists: filters, search, digests, and what is new since the last look.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use assay_record::{
     Event, FigureDigest, FindingDigest, Outcome, RunDigest, RunEvent, RunHeader, Severity, TestDigest,
 };
-use assay_store::{Baseline, BaselineOf, Checked, RunFilter, RunOrder, RunSlice, RunState, Store};
+use assay_store::{
+    Baseline, BaselineOf, Checked, Namesake, Overview, RunFilter, RunOrder, RunSlice, RunState, Store,
+    TargetVersion, WholeEvents, WholeRun,
+};
+use assay_testkit::synthetic;
 
 use crate::{Begun, RUN, begin, header, write};
 
@@ -272,25 +277,114 @@ fn a_target_has_another_version_when_one_of_its_runs_changes_or_is_killed_and_at
     let folder = tempfile::tempdir().unwrap();
     let Begun { store, events, mut writer, .. } = begin(folder.path(), 3);
     drop(write(&store, &on("261119-aaaa", "/srv/other.dat", "bench1", 1_000), None));
-    let other = RunFilter { on_target: Some("/srv/other.dat".into()), ..RunFilter::default() };
-    let versions = || [&RunFilter::default(), &other].map(|filter| store.version_of(filter).unwrap());
+    let overview = RefCell::default();
+    let versions = || versions_of(&store, ["/srv/t.dat", "/srv/other.dat"], &overview);
     let mut before = versions();
     writer.append(&events[3]).unwrap();
     assert_eq!(versions(), before, "a run goes on");
     drop(writer);
-    let [all, of_other] = versions();
-    assert!(all != before[0] && of_other == before[1], "{all}: a run of another target was killed");
-    before = [all, of_other];
-    let changes: [&dyn Fn(); 3] = [
+    let [of_one, of_other] = versions();
+    assert!(of_one != before[0] && of_other == before[1], "{of_one:?}: a run of another target was killed");
+    before = [of_one, of_other];
+    let changes: [&dyn Fn(); 4] = [
         &|| store.set_label("261119-aaaa", Some("a")).unwrap(),
         &|| store.set_digest("261119-aaaa", &digest("mix", 2.0, &[])).unwrap(),
+        &|| drop(write(&store, &on("261120-bbbb", "/srv/other.dat", "bench1", 1_000), None)),
         &|| store.remove("261119-aaaa").unwrap(),
     ];
     for change in changes {
         change();
         let after = versions();
-        assert!(after[0] != before[0] && after[1] != before[1], "{after:?}");
+        assert!(after[0] == before[0] && after[1] != before[1], "{after:?}");
         before = after;
+    }
+}
+
+/// Returns the versions of targets, which do not depend on what was known before.
+pub(crate) fn versions_of<const N: usize>(
+    store: &Store,
+    targets: [&str; N],
+    overview: &RefCell<Overview>,
+) -> [TargetVersion; N] {
+    let look = store.look(&mut overview.borrow_mut()).unwrap();
+    let anew = store.look(&mut Overview::default()).unwrap();
+    targets.map(|target| {
+        assert_eq!(look.version_of(target), anew.version_of(target), "{target}");
+        let filter = RunFilter { on_target: Some(target.to_owned()), ..RunFilter::default() };
+        assert_eq!(look.runs_on(target), store.matching(&filter).unwrap(), "{target}");
+        look.version_of(target)
+    })
+}
+
+/// A look after a write took the time of all runs. Runs that others change, in whichever part, are noticed.
+#[test]
+fn a_look_notices_every_change_of_a_store_of_several_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("runs.sqlite")).unwrap();
+    let importer = store.importer().unwrap();
+    let target = |number: u64| format!("/srv/lun{}", number % 3);
+    let id = |number: u64| format!("261121-{number:04}");
+    let add = |number: u64| {
+        let header = on(&id(number), &target(number), "bench1", number);
+        let events = synthetic::events(&header, synthetic::Target::default());
+        let events = [events.last().unwrap().clone()];
+        let whole = WholeRun {
+            header: &header,
+            label: None,
+            note: None,
+            lost: None,
+            events: WholeEvents::Decoded(&events),
+        };
+        importer.add(whole, Namesake::Keep, None).unwrap();
+    };
+    (0..2_100).for_each(add);
+    let overview = RefCell::default();
+    let all = || versions_of(&store, ["/srv/lun0", "/srv/lun1", "/srv/lun2"], &overview);
+    let ended = || store.look(&mut overview.borrow_mut()).unwrap().ended(Outcome::Done);
+    let mut before = all();
+    assert_eq!(ended(), 2_100);
+    let other = Store::open(store.address()).unwrap();
+    let label = |run: u64| other.set_label(&id(run), Some("a")).unwrap();
+    let digest_of = |run: u64, iops: f64| other.set_digest(&id(run), &digest("mix", iops, &[])).unwrap();
+    let changes: [(u64, &dyn Fn(u64)); 9] = [
+        (3, &label),
+        (1_500, &label),
+        (2_099, &label),
+        (1_024, &|run| digest_of(run, 2.0)),
+        (1_024, &|run| digest_of(run, 3.0)),
+        (2_100, &add),
+        (1_023, &|run| other.remove(&id(run)).unwrap()),
+        (1_025, &|run| other.remove(&id(run)).unwrap()),
+        (1_025, &add),
+    ];
+    for (run, change) in changes {
+        change(run);
+        let after = all();
+        for target in 0..3 {
+            let is_of = run % 3 == target as u64;
+            assert_eq!(after[target] != before[target], is_of, "run {run}, target {target}: {after:?}");
+        }
+        before = after;
+    }
+    assert_eq!(ended(), 2_100);
+    // All of a part.
+    (0..1_100).filter(|run| *run != 1_023).for_each(|run| other.remove(&id(run)).unwrap());
+    assert_ne!(all(), before);
+    assert_eq!(ended(), 1_001);
+}
+
+/// What SQLite sums for a look is in indexes alone.
+#[test]
+fn a_look_reads_no_row_and_sorts_none() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(three(folder.path()));
+    let raw = rusqlite::Connection::open(folder.path().join("runs.sqlite")).unwrap();
+    for (table, id, crc) in [("run", "id", "row_crc32c"), ("digest", "run_id", "crc32c")] {
+        let query = format!(
+            "EXPLAIN QUERY PLAN SELECT {id} >> 10, sum({crc} * {id}) FROM {table} GROUP BY {id} >> 10"
+        );
+        let step: String = raw.query_row(&query, [], |row| row.get(3)).unwrap();
+        assert_eq!(step, format!("SCAN {table} USING COVERING INDEX {table}_part"));
     }
 }
 

@@ -260,7 +260,8 @@ fn targets_remember_their_array_also_in_a_store_of_the_first_format() {
                 DROP INDEX run_label; DROP TABLE run_target; DROP TABLE digest; DROP TABLE run_finding; \
                 DROP TABLE baseline; DROP TABLE checked; DROP TABLE extract; ALTER TABLE run DROP COLUMN host; \
                 ALTER TABLE run DROP COLUMN process; ALTER TABLE run DROP COLUMN words; \
-                ALTER TABLE run DROP COLUMN row_crc32c; DROP INDEX run_p99; DROP INDEX run_verdict; \
+                DROP INDEX run_part; ALTER TABLE run DROP COLUMN row_crc32c; \
+                DROP INDEX run_p99; DROP INDEX run_verdict; \
                 ALTER TABLE run DROP COLUMN p99_us; ALTER TABLE run DROP COLUMN verdict; \
                 ALTER TABLE run DROP COLUMN first_load; ALTER TABLE run DROP COLUMN first_iops; \
                 DROP TABLE target; DROP TABLE price; DROP TABLE null_ceiling; DROP TABLE journal; \

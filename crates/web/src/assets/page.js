@@ -420,6 +420,23 @@ function fileButtons(svg) {
 // Once the page stands: to ask which drawing is shown before that would lay it out twice.
 (window.requestIdleCallback ?? setTimeout)(() => offerFiles(document));
 
+// Tables for a forum or a document, into the clipboard.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest?.("button.copy");
+  if (!button) return;
+  button.dataset.says ??= button.textContent;
+  let says = "failed";
+  try {
+    const answer = await fetch(button.dataset.copy);
+    if (answer.ok) {
+      await navigator.clipboard.writeText(await answer.text());
+      says = "copied";
+    }
+  } catch { /* The browser does not let this page, or the server is gone. */ }
+  button.textContent = says;
+  setTimeout(() => (button.textContent = button.dataset.says), 1500);
+});
+
 // A finding leads to its moment in the chart; without this script the page shows that part above the report.
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.("a.moment");

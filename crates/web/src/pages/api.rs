@@ -6,6 +6,7 @@ use std::sync::Arc;
 use assay_analysis::judge_published;
 use assay_model::published as tables;
 use assay_report::expected::published_json;
+use assay_report::trends::Layout;
 use assay_report::{RunListing, compare, diagnosis, json, runs_json, trends};
 use assay_results::{read_extract_held, status, summary_stored};
 use assay_store::{ListedRun, RunSlice};
@@ -176,11 +177,13 @@ async fn comparison(
 }
 
 async fn targets(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
-    app.with_store(|store| {
-        let last = |of: &ListedRun| json!({ "run": of.row.run, "started_unix_ms": of.row.started_unix_ms });
+    let shared = Arc::clone(&app);
+    app.with_store(move |store| {
+        let look = shared.known.look(store)?;
+        let last = |of: &Arc<ListedRun>| json!({ "run": of.row.run, "started_unix_ms": of.row.started_unix_ms });
         let target = |address: &String| -> Result<Value, Refusal> {
-            let of = assay_results::TargetRuns::read(store, address, 1)?;
-            Ok(json!({ "target": address, "runs": of.count, "last": of.runs.first().map(last) }))
+            let of = shared.known.read(store, &look, address, 1)?;
+            Ok(json!({ "target": address, "runs": of.target.count, "last": of.target.runs.first().map(last) }))
         };
         let known = store.target_addresses()?;
         let all = known.iter().map(target).collect::<Result<Value, Refusal>>()?;
@@ -197,8 +200,8 @@ async fn of_trends(
     let shared = Arc::clone(&app);
     app.with_store(move |store| {
         let made = || {
-            let target = known_target(store, asked.get("target"))?;
-            Ok(trends::document(&target.address, &target.trends(), &target.events()).to_string())
+            let of = known_target(&shared, store, asked.get("target"))?;
+            Ok(trends::document(&of.target.address, &of.trends, &of.events, Layout::OneLine))
         };
         let text = shared.unwritten(&format!("trends {}", asked.get("target")), made)?;
         Ok(answer(text.as_str()))

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use assay_analysis::compare::Comparison;
+use assay_report::trends::Layout;
 use assay_report::{compare, html, json, text, trends};
-use assay_results::{Stored, TargetRuns, read_extract_held};
+use assay_results::{Stored, TargetHistory, read_extract_held};
 use assay_store::Reader;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
@@ -73,25 +74,26 @@ pub(crate) async fn of_trends(
 ) -> Result<Response, Refusal> {
     let asked = Fields::new(query);
     let form = form(&asked)?;
+    let shared = Arc::clone(&app);
     app.with_store(move |store| {
-        let target = known_target(store, asked.get("target"))?;
-        let (all, events) = (target.trends(), target.events());
+        let of = known_target(&shared, store, asked.get("target"))?;
+        let address = &of.target.address;
         let text = match table_format(form) {
-            Some(format) => trends::table(&all).render(format),
+            Some(format) => trends::table(&of.trends).render(format),
             None if form.name == "json" => {
-                format!("{:#}\n", trends::document(&target.address, &all, &events))
+                format!("{}\n", trends::document(address, &of.trends, &of.events, Layout::Indented))
             }
-            None => trends::page(&target.address, &all, &events),
+            None => trends::page(address, &of.trends, &of.events),
         };
         Ok(file(form, "assay-trends", text))
     })
     .await
 }
 
-/// Reads every run of a target.
-pub(crate) fn known_target(store: &Reader, address: &str) -> Result<TargetRuns, Refusal> {
+/// Reads a target with all its runs.
+pub(crate) fn known_target(app: &App, store: &Reader, address: &str) -> Result<Arc<TargetHistory>, Refusal> {
     match store.target_addresses()?.iter().any(|known| known == address) {
-        true => Ok(TargetRuns::read(store, address, usize::MAX)?),
+        true => Ok(app.known.read_whole(store, &*app.known.look(store)?, address)?),
         false => Err(Refusal::not_found("No run of this store used that target.")),
     }
 }

@@ -12,22 +12,36 @@ pub(crate) struct Form {
     pub(crate) name: &'static str,
     kind: &'static str,
     says: &'static str,
+    /// Whether people put it into a text of their own.
+    is_posted: bool,
 }
 
 const FORMS: [Form; 5] = [
-    Form { name: "html", kind: "text/html; charset=utf-8", says: "HTML" },
-    Form { name: "csv", kind: "text/csv; charset=utf-8", says: "CSV" },
-    Form { name: "json", kind: "application/json", says: "JSON" },
-    Form { name: "md", kind: "text/markdown; charset=utf-8", says: "Markdown" },
-    Form { name: "bbcode", kind: "text/plain; charset=utf-8", says: "BBCode" },
+    Form { name: "html", kind: "text/html; charset=utf-8", says: "HTML", is_posted: false },
+    Form { name: "csv", kind: "text/csv; charset=utf-8", says: "CSV", is_posted: false },
+    Form { name: "json", kind: "application/json", says: "JSON", is_posted: false },
+    Form { name: "md", kind: "text/markdown; charset=utf-8", says: "Markdown", is_posted: true },
+    Form { name: "bbcode", kind: "text/plain; charset=utf-8", says: "BBCode", is_posted: true },
 ];
 
-/// Returns links to every form of what has that address, which ends so that `as=FORM` can follow; it is escaped
-/// already.
+/// Returns links to every form of what has that address, which ends so that `as=FORM` can follow, and buttons that
+/// copy some; it is escaped already.
 pub(crate) fn links(address: &str) -> String {
     let link = |form: &Form| format!("<a href=\"{address}as={}\" download>{}</a>", form.name, form.says);
     let all: Vec<String> = FORMS.iter().map(link).collect();
-    format!("<span class=\"downloads\">Download: {}</span>", all.join(" "))
+    let copy = |form: &Form| {
+        let (name, says) = (form.name, form.says);
+        format!(
+            "<button type=\"button\" class=\"copy\" data-copy=\"{address}as={name}\" aria-label=\"Copy as {says}\">\
+             {says}</button>"
+        )
+    };
+    let copies: Vec<String> = FORMS.iter().filter(|form| form.is_posted).map(copy).collect();
+    format!(
+        "<span class=\"downloads\">Download: {}</span> <span class=\"copies\">Copy: {}</span>",
+        all.join(" "),
+        copies.join(" ")
+    )
 }
 
 pub(crate) fn form(asked: &Fields) -> Result<&'static Form, Refusal> {

@@ -10,7 +10,7 @@ use assay_interop::results::openmetrics::{
 use assay_record::{FigureDigest, Outcome};
 use assay_report::held::Held;
 use assay_results::{TargetHistory, TargetRuns};
-use assay_store::{Checked, ListedRun, Reader, RunFilter, RunState, StoreError};
+use assay_store::{Checked, ListedRun, Look, Reader, RunFilter, RunState, StoreError};
 use axum::extract::State;
 use axum::response::Response;
 
@@ -27,7 +27,7 @@ struct HeldPlan {
     target: String,
     plan: String,
     /// The run, with its digest.
-    run: Option<ListedRun>,
+    run: Option<Arc<ListedRun>>,
     held: Arc<Held>,
 }
 
@@ -38,9 +38,10 @@ pub(crate) async fn page(State(app): State<Arc<App>>) -> Result<Response, Refusa
 
 fn text(app: &App, store: &Reader) -> Result<String, Refusal> {
     let addresses = store.target_addresses()?;
+    let look = app.known.look(store)?;
     let targets: Vec<Arc<TargetHistory>> = addresses
         .iter()
-        .map(|address| app.known.read(store, address, RUNS_OF_MANY))
+        .map(|address| app.known.read(store, &look, address, RUNS_OF_MANY))
         .collect::<Result<_, _>>()?;
     let checks = store.checks()?;
     let found: Vec<(&Checked, Found)> = checks.iter().map(|check| (check, Found::of(check))).collect();
@@ -54,12 +55,13 @@ fn text(app: &App, store: &Reader) -> Result<String, Refusal> {
             let id = held.comparison.sides.get(1).and_then(|side| side.runs.first());
             let mut run = of.target.runs.iter().find(|run| Some(&run.row.run) == id).cloned();
             if let Some(run) = run.as_mut().filter(|run| run.digest.is_none()) {
-                run.digest = store.digest(&run.row.run)?;
+                let digest = store.digest(&run.row.run)?;
+                *run = Arc::new(ListedRun { digest, ..ListedRun::clone(run) });
             }
             helds.push(HeldPlan { target, plan, run, held });
         }
     }
-    let stored = stored(store)?;
+    let stored = stored(store, &look)?;
     Ok(served(&Served {
         last: targets.iter().flat_map(|of| last(&of.target)).collect(),
         live: live.iter().map(live_step).collect(),
@@ -146,19 +148,16 @@ fn figures(held: &HeldPlan) -> Vec<BaselineFigure<'_>> {
 }
 
 /// Returns the number of runs by how they ended.
-fn stored(store: &Reader) -> Result<Vec<(&'static str, usize)>, StoreError> {
-    use Outcome::{Done, Failed, Interrupted};
-    [
-        ("done", RunState::Ended(Done)),
-        ("failed", RunState::Ended(Failed)),
-        ("interrupted", RunState::Ended(Interrupted)),
-        ("running", RunState::Running),
-        ("partial", RunState::Partial),
-    ]
-    .into_iter()
-    .map(|(status, state)| {
+fn stored(store: &Reader, look: &Look) -> Result<[(&'static str, usize); 5], StoreError> {
+    let unended = |state| {
         let filter = RunFilter { state: Some(state), ..RunFilter::default() };
-        Ok((status, store.matching(&filter)?))
-    })
-    .collect()
+        store.matching(&filter)
+    };
+    Ok([
+        ("done", look.ended(Outcome::Done)),
+        ("failed", look.ended(Outcome::Failed)),
+        ("interrupted", look.ended(Outcome::Interrupted)),
+        ("running", unended(RunState::Running)?),
+        ("partial", unended(RunState::Partial)?),
+    ])
 }

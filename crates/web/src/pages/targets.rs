@@ -14,7 +14,7 @@ use assay_report::{minute, rounded_long, separated};
 use assay_results::{LastTest, Stored, TargetHistory, TargetRuns, held, runs_of_baseline};
 use assay_spec::Address;
 use assay_spec::units::Bytes;
-use assay_store::{Baseline, BaselineOf, Checked, Reader};
+use assay_store::{Baseline, BaselineOf, Checked, ListedRun, Reader};
 use axum::extract::{Extension, Query, State};
 use axum::response::Response;
 use serde_json::Value;
@@ -96,9 +96,10 @@ pub(crate) fn read_all(app: &App, store: &Reader) -> Result<(), Refusal> {
 }
 
 fn all(app: &App, store: &Reader, known: &[String]) -> Result<String, Refusal> {
+    let look = app.known.look(store)?;
     let mut cards: Vec<Card> = known
         .iter()
-        .map(|address| Card::of(app, store, app.known.read(store, address, RUNS_OF_MANY)?))
+        .map(|address| Card::of(app, store, app.known.read(store, &look, address, RUNS_OF_MANY)?))
         .collect::<Result<_, _>>()?;
     // What was used last comes first.
     cards.sort_by_key(|card| {
@@ -131,8 +132,8 @@ fn card(store: &Reader, of: &Card, budget: &mut usize) -> Result<String, Refusal
 }
 
 fn of_one(app: &App, store: &Reader, asked: &Fields) -> Result<String, Refusal> {
-    let history = TargetHistory::read(store, asked.get("target"), usize::MAX)?;
-    let of = Card::of(app, store, Arc::new(history))?;
+    let history = app.known.read_whole(store, &*app.known.look(store)?, asked.get("target"))?;
+    let of = Card::of(app, store, history)?;
     Ok(format!(
         "<p class=\"tools\"><a href=\"/targets\">All targets</a> {}</p>\n<h1>{}</h1>\n{}<h2>Trends</h2>\n{}",
         super::files::links(&format!("/targets/file?target={}&amp;", escape(&encoded(&of.target().address)))),
@@ -324,7 +325,7 @@ pub(crate) fn plans_held(
     let mut all = Vec::new();
     for baseline in store.baselines()?.into_iter().filter(|baseline| baseline.address == target.address) {
         let of_baseline = runs_of_baseline(store, &baseline)?;
-        let is_later = |run: &&assay_store::ListedRun| {
+        let is_later = |run: &&Arc<ListedRun>| {
             let is_complete = run.row.status == Some(Outcome::Done);
             run.row.name == baseline.plan && is_complete && !of_baseline.contains(&run.row.run)
         };
@@ -360,7 +361,7 @@ pub(crate) fn encoded(text: &str) -> String {
 mod tests {
     use assay_analysis::compare::Effective;
     use assay_record::{FigureDigest, TestDigest};
-    use assay_store::{ListedRun, RunRow};
+    use assay_store::RunRow;
 
     use super::*;
 

@@ -180,3 +180,29 @@ fn runs_comparisons_and_trends_are_downloaded_in_every_form() {
         assert_eq!(served.get(&format!("{address}as=exe"), &[]).status, 400);
     }
 }
+
+/// A table for a forum had to be downloaded, opened and copied.
+#[test]
+fn what_is_posted_is_copied_from_an_address_that_answers_it() {
+    let served = Served::start(Reach::Loopback);
+    let target = "%2Fsrv%2Ft.dat";
+    for page in [
+        format!("/runs/{RUN}"),
+        format!("/compare?r={RUN}&r=261121-aaaa"),
+        format!("/targets?target={target}"),
+    ] {
+        let html = served.get(&page, &[]).body;
+        let addresses = html.split("data-copy=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
+        let addresses: Vec<String> = addresses.map(|address| address.replace("&amp;", "&")).collect();
+        let kinds: Vec<String> = addresses
+            .iter()
+            .map(|address| {
+                let answer = served.get(address, &[]);
+                assert_eq!(answer.status, 200, "{address}");
+                assert!(!answer.body.trim().is_empty(), "{address}");
+                answer.header("content-type").unwrap().to_owned()
+            })
+            .collect();
+        assert_eq!(kinds, ["text/markdown; charset=utf-8", "text/plain; charset=utf-8"], "{page}");
+    }
+}

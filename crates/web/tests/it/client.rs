@@ -54,19 +54,27 @@ pub(crate) fn exchange(stream: &mut dyn Stream, request: &[u8]) -> Option<Answer
 
 /// Reads an answer; `None` if the connection was closed without one.
 pub(crate) fn read(stream: &mut dyn Stream) -> Option<Answer> {
-    let mut bytes = Vec::new();
+    let (mut bytes, mut whole) = (Vec::new(), None);
     let mut buffer = [0; 16 << 10];
     loop {
         match stream.read(&mut buffer) {
             Ok(0) | Err(_) => break,
             Ok(count) => bytes.extend_from_slice(&buffer[..count]),
         }
-        if parsed(&bytes).is_some_and(|(answer, length)| Some(answer.body.len()) == length) {
+        // Its head is looked at once: an answer may have megabytes.
+        whole = whole.or_else(|| {
+            let head = bytes.windows(HEAD_END.len()).position(|end| end == HEAD_END)? + HEAD_END.len();
+            parsed(&bytes[..head]).map(|(_, length)| length.map(|length| head + length))
+        });
+        if whole == Some(Some(bytes.len())) {
             break;
         }
     }
     parsed(&bytes).map(|(answer, _)| answer)
 }
+
+/// What ends the head of an answer.
+const HEAD_END: &[u8] = b"\r\n\r\n";
 
 /// The answer so far, and how long its body will be.
 fn parsed(bytes: &[u8]) -> Option<(Answer, Option<usize>)> {

@@ -52,7 +52,7 @@ pub(super) fn of_one(store: &Reader, of: &Card, asked: &Fields) -> Result<String
     let others = if asked.get("others") == "yes" { Others::Drawn } else { Others::Left };
     let last = of.target().runs.first().map_or(0, |run| run.row.started_unix_ms);
     let from = range.2.map_or(0, |days| last.saturating_sub(days * DAY_MS));
-    let mut events = of.target().events();
+    let mut events = of.history.events.clone();
     events.retain(|event| event.at_unix_ms >= from);
     let mut text = choices(&of.target().address, range.0, others, of.trends());
     text.push_str(&trend_events(&events, Links::Runs));
