@@ -8,13 +8,14 @@ ASSAY=$(realpath "${ASSAY:-target/debug/assay}")
 BUDGET=${BUDGET:-30s}
 HERE=$(dirname "$(realpath "$0")")
 WORK=$(mktemp -d "${WORK_IN:-/var/tmp}/assay-unseen.XXXXXX")
-export ASSAY_STORE=$WORK/runs.sqlite
+export ASSAY_STORE=${ASSAY_STORE:-$WORK/runs.sqlite}
 GROUP=assay-unseen-$$
 WANTED=" $* "
 TGT=7796
 LAB=unseen-$$
 # What is taken down, the last one first.
 declare -a PIDS=() UNDO=()
+DEVICES=0
 
 undo() {
     local step
@@ -48,7 +49,7 @@ DEV=$(stat -c "%Hd:%Ld" "$WORK")
 
 # device MODE: a device of planted/device.py as a file of FUSE, $DEVICE.
 device() {
-    local at=$WORK/$1
+    local at=$WORK/$1-$((++DEVICES))
     mkdir -p "$at"
     nbdkit -f -U "$at.sock" -t 32 python "$HERE/planted/device.py" mode="$1" >/dev/null 2>"$at.err" &
     UNDO=("kill $!" "${UNDO[@]}")
@@ -59,13 +60,21 @@ device() {
     DEVICE=$at/nbd
 }
 
+# disk MODE: the same as a loop device, $DISK, whose content $IDENTITY allows to overwrite.
+disk() {
+    device "$1"
+    DISK=$(losetup -f --show --direct-io=on "$DEVICE" 2>/dev/null || losetup -f --show "$DEVICE") || return
+    UNDO=("losetup -d $DISK" "${UNDO[@]}")
+    IDENTITY=$("$ASSAY" check "$DISK" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["identities"][-1])')
+}
+
 # ext4 BACKING FOLDER: a file system on a loop device.
 ext4() {
     local loop
     loop=$(losetup -f --show --direct-io=on "$1" 2>/dev/null || losetup -f --show "$1") || return
     UNDO=("losetup -d $loop" "${UNDO[@]}")
     mkdir -p "$2"
-    mkfs.ext4 -q -E nodiscard "$loop" && mount "$loop" "$2" || return
+    mkfs.ext4 -q -m 0 -E nodiscard "$loop" && mount "$loop" "$2" || return
     UNDO=("umount '$2'" "${UNDO[@]}")
 }
 
@@ -99,11 +108,19 @@ groups_and_files() {
         # Each 64 KiB lie in sixteen pieces on a device that takes a millisecond for each.
         device pieces
         ext4 "$DEVICE" "$WORK/frag" && python3 - "$WORK/frag" <<'PY'
-import os, sys
-a, b = (os.open(f"{sys.argv[1]}/{n}", os.O_CREAT | os.O_RDWR) for n in ("t.dat", "other"))
-for at in range(0, 16 << 20, 4096):
-    os.pwrite(a, os.urandom(4096), at); os.fdatasync(a)
-    os.pwrite(b, b"x" * 4096, at); os.fdatasync(b)
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
+room = os.statvfs(sys.argv[1])
+full = os.open(f"{sys.argv[1]}/full", os.O_CREAT | os.O_RDWR)
+libc.fallocate(full, 0, 0, (room.f_bavail - 64) * room.f_bsize)
+# What is left are holes of one block each.
+for at in range(0, 32 << 20, 8192):
+    libc.fallocate(full, 3, at, 4096)
+data = os.open(f"{sys.argv[1]}/t.dat", os.O_CREAT | os.O_RDWR)
+for at in range(0, 15 << 20, 1 << 20):
+    os.pwrite(data, os.urandom(1 << 20), at)
+os.fsync(data)
 PY
         row pieces fragmented target-serial -- "${D[@]}" "$WORK/frag/t.dat" "$SEQ4" --read-only
         undo
@@ -115,9 +132,9 @@ devices() {
     if wanted stall; then device stall; row stall none-of-these neighbour -- "${D[@]}" "$DEVICE" "$READ8" --read-only; undo; fi
     if wanted six; then device six; row six slow-member -- "${D[@]}" "$DEVICE" "$READ8" --read-only; undo; fi
     if wanted serial; then device serial; row serial target-serial -- "${D[@]}" "$DEVICE" "$READ8" --read-only; undo; fi
-    if wanted fills; then device fills; row fills write-cache-full slc-exhausted -- "${D[@]}" "$DEVICE" "$WRITE64" --overwrite "$DEVICE"; undo; fi
-    if wanted flush; then device flush; row flush flush -- "${D[@]}" "$DEVICE" "$WRITE8" --sync --overwrite "$DEVICE"; undo; fi
-    if wanted reduces; then device reduces; row reduces reducible-data -- "${D[@]}" "$DEVICE" "$SAME" --overwrite "$DEVICE"; undo; fi
+    if wanted fills; then disk fills; row fills write-cache-full slc-exhausted -- "${D[@]}" "$DISK" "$WRITE64" --not-blank --overwrite "$IDENTITY"; undo; fi
+    if wanted flush; then disk flush; row flush flush -- "${D[@]}" "$DISK" "$WRITE8" --sync --not-blank --overwrite "$IDENTITY"; undo; fi
+    if wanted reduces; then disk reduces; row reduces reducible-data -- "${D[@]}" "$DISK" "$SAME" --not-blank --overwrite "$IDENTITY"; undo; fi
 }
 
 nfs_sync() {
@@ -163,7 +180,7 @@ links() {
         # 20 ms there and back, with 32 outstanding: the distance limits, and more I/Os in flight are as much faster.
         ip netns exec "ap-t-$$" python3 "$HERE/planted/far.py" 3270 3260 10 &
         PIDS+=($!)
-        sleep 1
+        for _ in $(seq 100); do ip netns exec "ap-t-$$" ss -Hltn 'sport = :3270' | grep -q . && break; sleep 0.1; done
         row far-deep round-trip -- ip netns exec "ap-t-$$" "${DIAGNOSE[@]}" "iscsi://127.0.0.1:3270/iqn.2026-01.planted:d/1" "$READ32"
     fi
     tgt_down
