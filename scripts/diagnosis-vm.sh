@@ -28,5 +28,5 @@ modules="dm-mod dm-delay dm-thin-pool dm-crypt md-mod raid0 raid1 raid456 sch_ne
 VM_SECONDS=${VM_SECONDS:-$((1200 + 2 * cases * limit_s))} "$here/vm/boot.sh" kernel "$own/script" -m "$modules" \
     -p "$assay" -p dmsetup -p mdadm -p wipefs -p blockdev -p ip -p tc -p tgtd -p tgtadm -p mkfs.ext4 \
     -- -drive "file=$own/disk.img,if=none,id=d,format=raw,cache=unsafe" -device virtio-scsi-pci \
-    -device scsi-hd,drive=d,serial=PLANTED | tr -d '\r' | tee console.txt | sed -u -n 's/^.*ROW //p'
+    -device scsi-hd,drive=d,serial=PLANTED | sed -u 's,\r,,g' | tee console.txt | sed -u -n 's/^.*ROW //p'
 grep -q '^EXIT' console.txt || { echo "the machine ended before its script did: $folder/console.txt" >&2; exit 1; }
