@@ -113,7 +113,8 @@ fn note(
 fn io_limits(seen: &Seen<'_>) -> Vec<HostNote> {
     let Some(number) = attribute(&seen.folder.join("dev")) else { return Vec::new() };
     let number = number.as_str();
-    let of_group = |group: PathBuf| THROTTLES.iter().filter_map(move |row| throttle(seen, number, &group, *row));
+    let of_group =
+        |group: PathBuf| THROTTLES.iter().filter_map(move |row| throttle(seen, number, &group, *row));
     let throttles = own_groups(seen.machine).into_iter().flat_map(of_group);
     let of_all = own_folders(seen.machine).into_iter().flat_map(|folder| io_max(seen, number, &folder));
     throttles.chain(of_all).collect()

@@ -59,8 +59,10 @@ pub(super) fn drive(seen: &Seen<'_>) -> Vec<HostNote> {
 
 /// The notes on an answer of `nvme smart-log`.
 fn of_nvme(name: &str, said: &Value) -> Vec<HostNote> {
-    let log: serde_json::Map<String, Value> =
-        NVME_FIELDS.iter().map(|(of_smartctl, own)| ((*of_smartctl).to_owned(), said[*own].clone())).collect();
+    let log: serde_json::Map<String, Value> = NVME_FIELDS
+        .iter()
+        .map(|(of_smartctl, own)| ((*of_smartctl).to_owned(), said[*own].clone()))
+        .collect();
     let mut notes = of_smart(name, &serde_json::json!({ "nvme_smart_health_information_log": log }));
     notes.iter_mut().for_each(|note| note.path = format!("nvme smart-log /dev/{name}"));
     notes
