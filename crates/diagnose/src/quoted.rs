@@ -65,7 +65,7 @@ fn states_of(cause: Cause) -> &'static [NoteKind] {
         Cause::TesterCpu => &[K::CpuQuota, K::SlowCpu, K::Scheduler],
         Cause::HostCpu => &[K::CpuQuota, K::MemoryPressure],
         Cause::Flush => &[K::MountOptions, K::NoFua, K::WriteCacheOff],
-        Cause::WriteCacheFull => &[K::WriteCacheOff, K::WriteThrottle],
+        Cause::WriteCacheFull => &[K::WriteCacheOff],
         Cause::IopsCap | Cause::BytesCap => &[K::IoShare],
         Cause::PageCache => &[K::WriteThrottle],
         _ => &[],
