@@ -17,7 +17,7 @@ LAB=planted
 declare -a PIDS=() LOOPS=()
 
 clean() {
-    for pid in "${PIDS[@]:-}"; do [ -n "$pid" ] && kill "$pid" 2>/dev/null; done
+    for pid in "${PIDS[@]:-}"; do [ -n "$pid" ] && kill -9 "$pid" 2>/dev/null; done
     wait 2>/dev/null
     for loop in "${LOOPS[@]:-}"; do
         [ -n "$loop" ] || continue
@@ -34,50 +34,7 @@ clean() {
 }
 trap clean EXIT
 trap 'exit 130' INT TERM
-
-wanted() { [ "$WANTED" = "  " ] || [[ "$WANTED" == *" $1 "* ]]; }
-
-# row NAME CAUSES… -- COMMAND…: runs a diagnosis and prints its row. Any of CAUSES is right.
-row() {
-    local name=$1 causes=()
-    shift
-    while [ "$1" != -- ]; do causes+=("$1"); shift; done
-    shift
-    local out rc
-    out=$("$@" --budget "$BUDGET" --json 2>"$WORK/err"); rc=$?
-    # What ended with errors has a diagnosis all the same.
-    if [ -z "$out" ]; then
-        echo "| $name | ${causes[*]} | none (exit code $rc): $(tail -n 1 "$WORK/err" | cut -c 1-100) | | | |"
-        return
-    fi
-    printf '%s' "$out" | python3 -c '
-import json, sys
-name, *causes = sys.argv[1:]
-d = json.load(sys.stdin)["diagnosis"]
-o = d["odds"]
-right = "yes" if o[0]["cause"] in causes else "second" if o[1]["cause"] in causes else "no"
-print("| %s | %s | %s, %.0f %% | %s, %.0f %% | %s | %d, %.0f IOPS |" % (name, " or ".join(causes), o[0]["cause"],
-    o[0]["probability"] * 100, o[1]["cause"], o[1]["probability"] * 100, right, len(d["series"]), d["iops"]))
-' "$name" "${causes[@]}"
-}
-
-# under FILE VALUE GROUP COMMAND…: runs a command in a cgroup with a limit.
-limited() {
-    local kind=$1 file=$2 value=$3
-    shift 3
-    mkdir -p "/sys/fs/cgroup/$kind/$GROUP" && echo "$value" >"/sys/fs/cgroup/$kind/$GROUP/$file" || return 1
-    bash -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' "/sys/fs/cgroup/$kind/$GROUP" "$@"
-    local rc=$?
-    rmdir "/sys/fs/cgroup/$kind/$GROUP"
-    return $rc
-}
-
-plan() { # plan NAME KEYS… : writes a plan of one test
-    local name=$1
-    shift
-    { echo "name = \"$name\""; echo "[[test]]"; echo "name = \"$name\""; printf '%s\n' "$@"; } >"$WORK/$name.toml"
-    echo "$WORK/$name.toml"
-}
+. "$(dirname "$(realpath "$0")")/planted/common.sh"
 
 READ=$(plan read-4k 'outstanding = 32' 'access = [{ size = "4KiB", read = 100, random = 100 }]')
 READ16=$(plan read-16k 'outstanding = 16' 'access = [{ size = "16KiB", read = 100, random = 100 }]')
@@ -91,7 +48,7 @@ ODD=$(plan odd 'outstanding = 16' 'access = [{ size = "4KiB", read = 0, random =
 
 FILE=$WORK/t.dat
 DEV=$(stat -c "%Hd:%Ld" "$WORK")
-D=("$ASSAY" diagnose)
+D=("${DIAGNOSE[@]}")
 SIZE=(--size 512MiB)
 
 echo "| case | planted | said first | said second | right | experiments, rate |"
@@ -126,7 +83,7 @@ local_cases() {
     if wanted neighbour; then
         "$ASSAY" run "$READ" "$FILE" "${SIZE[@]}" --set run=1s >/dev/null 2>&1
         fio --name=n --filename="$FILE" --readonly --direct=1 --rw=randread --bs=64k --iodepth=32 --ioengine=libaio \
-            --time_based --runtime=600 >/dev/null 2>&1 &
+            --time_based --runtime=3600 >/dev/null 2>&1 &
         local pid=$!
         sleep 1
         row neighbour neighbour -- "${D[@]}" "$FILE" "$READ" "${SIZE[@]}"
@@ -172,60 +129,13 @@ sim_cases() {
     wanted sim-one && row sim-one few-outstanding -- "${D[@]}" sim:nvme "$ONE"
 }
 
-# Two namespaces with four links between them: 10.77.N.1 initiator, 10.77.N.2 target.
-net_up() {
-    local i=ap-i-$$ t=ap-t-$$ rate=$1
-    ip netns del "$i" 2>/dev/null; ip netns del "$t" 2>/dev/null
-    ip netns add "$i" && ip netns add "$t" || return 1
-    for n in 1 2 3 4; do
-        ip -n "$i" link add "pi$n" type veth peer name "pt$n" netns "$t"
-        ip -n "$i" addr add "10.77.$n.1/24" dev "pi$n"
-        ip -n "$t" addr add "10.77.$n.2/24" dev "pt$n"
-        ip -n "$i" link set "pi$n" up
-        ip -n "$t" link set "pt$n" up
-        shape "$n" "$rate"
-    done
-    ip -n "$i" link set lo up
-    ip -n "$t" link set lo up
-}
-
-shape() { # shape LINK RATE
-    for side in i t; do
-        local ns=ap-$side-$$ dev=p$side$1
-        tc -n "$ns" qdisc del dev "$dev" root 2>/dev/null
-        tc -n "$ns" qdisc add dev "$dev" root handle 1: htb default 1
-        tc -n "$ns" class add dev "$dev" parent 1: classid 1:1 htb rate "$2" burst 256k cburst 256k quantum 60000
-        tc -n "$ns" qdisc add dev "$dev" parent 1:1 handle 10: pfifo limit 2000
-    done
-}
-
-tgt_up() { # tgt_up BACKING [OPTIONS OF TGTD] [OPTIONS OF THE LUN]
-    # shellcheck disable=SC2086 # a list of words
-    ip netns exec "ap-t-$$" tgtd -f -C $TGT ${2:-} >/dev/null 2>&1 &
-    TGT_PID=$!
-    PIDS+=($TGT_PID)
-    for _ in $(seq 50); do ip netns exec "ap-t-$$" tgtadm -C $TGT --op show --mode target >/dev/null 2>&1 && break; sleep 0.1; done
-    local in=(ip netns exec "ap-t-$$" tgtadm -C $TGT --lld iscsi)
-    "${in[@]}" --op new --mode target --tid 1 -T iqn.2026-01.planted:d
-    # shellcheck disable=SC2086 # a list of words
-    "${in[@]}" --op new --mode logicalunit --tid 1 --lun 1 -b "$1" ${3:-}
-    "${in[@]}" --op bind --mode target --tid 1 -I ALL
-}
-
-tgt_down() {
-    # It does not end by a signal that asks while sessions are open.
-    kill -9 "$TGT_PID" 2>/dev/null
-    wait "$TGT_PID" 2>/dev/null
-    sleep 0.3
-}
-
 lun_cases() {
     local any=0 name
     for name in link100 rr1000 fixed-path slow-path lun-software tgt-quota lun-qd1 mtu mtu-hole loss sparse-lun link1000 four-paths tgt-one; do wanted $name && any=1; done
     [ $any = 1 ] || return
     mkdir -p "/dev/shm/assay-planted-$$"
     dd if=/dev/urandom of="/dev/shm/assay-planted-$$/lun" bs=1M count=128 status=none
-    local I=(ip netns exec "ap-i-$$" "$ASSAY" diagnose)
+    local I=(ip netns exec "ap-i-$$" "${DIAGNOSE[@]}")
     local one='iscsi://10.77.1.2/iqn.2026-01.planted:d/1'
     local four="$one?portal=10.77.2.2&portal=10.77.3.2&portal=10.77.4.2"
     net_up 100mbit && tgt_up "/dev/shm/assay-planted-$$/lun" || return
@@ -344,7 +254,7 @@ TOML
 # What `assay lab` serves: simulated arrays behind a real target and real links.
 lab_cases() {
     local lun=iqn.2026-11.example.assay:$LAB/1 portal
-    lab() { "$ASSAY" lab "$@" --name "$LAB" >"$WORK/lab.out" 2>&1 || { tail -n 1 "$WORK/lab.out" >&2; return 1; }; }
+    lab() { timeout -k 10 300 "$ASSAY" lab "$@" --name "$LAB" >"$WORK/lab.out" 2>&1 || { tail -n 1 "$WORK/lab.out" >&2; return 1; }; }
     portal() { "$ASSAY" lab status --name "$LAB" --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["links"][0]["server"])'; }
     if wanted fuse-serial && lab up ix4-200d --size 256MiB; then
         row fuse-serial target-serial -- "${D[@]}" "iscsi://$(portal)/$lun" "$MIX" --overwrite "assay-$LAB"
@@ -356,7 +266,7 @@ lab_cases() {
     fi
     if wanted fuse-cache && lab up "$(cache_array)" --size 256MiB; then
         # What a cache holds is what was read before.
-        "$ASSAY" run "$READ" "iscsi://$(portal)/$lun" --set run=40s >/dev/null 2>&1
+        timeout -k 10 "$LIMIT_S" "$ASSAY" run "$READ" "iscsi://$(portal)/$lun" --set run=40s >/dev/null 2>&1
         row fuse-cache read-cache -- "${D[@]}" "iscsi://$(portal)/$lun" "$READ"
         lab down
     fi

@@ -1,7 +1,9 @@
-# Runs inside of the machine that boot.sh starts, with CASES and BUDGET set before: plants a cause, diagnoses it, and
+# Runs inside of the machine that boot.sh starts, with CASES, BUDGET and LIMIT_S set before: plants a cause, diagnoses it, and
 # prints one line for each: ROW | case | planted | said first | said second | right | experiments, rate |
 export DM_DISABLE_UDEV=1 NO_COLOR=1 ASSAY_STORE=/tmp/store.sqlite
 MEMBER=131072 # sectors
+# One that does not end must leave the next case its turn.
+DIAGNOSE="timeout -k 10 $LIMIT_S assay diagnose"
 
 # The shell of busybox prefers its own.
 ip() { /bin/ip "$@"; }
@@ -64,13 +66,13 @@ for set in "md-4x64-2 4 64 4 8" "md-4x64-5 4 64 2 10" "md-8x64-3 8 64 4 12" "md-
     set -- $set
     wanted "$1" || continue
     stripe "$@"
-    row "$1" slow-member -- assay diagnose /dev/md0 "$READ" --read-only
+    row "$1" slow-member -- $DIAGNOSE /dev/md0 "$READ" --read-only
     unstripe
 done
 
 if wanted md-even; then
     stripe even 4 64 4 4
-    row md-even few-outstanding -- assay diagnose /dev/md0 "$READ" --read-only
+    row md-even few-outstanding -- $DIAGNOSE /dev/md0 "$READ" --read-only
     unstripe
 fi
 
@@ -79,24 +81,24 @@ if wanted part-slow; then
     dmsetup create part --table "0 262144 delay $DISK 0 2
 262144 131072 delay $DISK 262144 20
 393216 262144 delay $DISK 393216 2" && dmsetup mknodes
-    row part-slow weak-region -- assay diagnose /dev/mapper/part "$READ" --read-only
+    row part-slow weak-region -- $DIAGNOSE /dev/mapper/part "$READ" --read-only
     dmsetup remove part
 fi
 if wanted part-slow-small; then
     dmsetup create part --table "0 655360 delay $DISK 0 3
 655360 32768 delay $DISK 655360 60" && dmsetup mknodes
-    row part-slow-small weak-region -- assay diagnose /dev/mapper/part "$READ" --read-only
+    row part-slow-small weak-region -- $DIAGNOSE /dev/mapper/part "$READ" --read-only
     dmsetup remove part
 fi
 
 if wanted delay-one; then
     slow d 0 5
-    row delay-one few-outstanding -- assay diagnose /dev/mapper/d "$ONE" --read-only
+    row delay-one few-outstanding -- $DIAGNOSE /dev/mapper/d "$ONE" --read-only
     dmsetup remove d
 fi
 if wanted delay-four; then
     slow d 0 8
-    row delay-four few-outstanding -- assay diagnose /dev/mapper/d "$FOUR" --read-only
+    row delay-four few-outstanding -- $DIAGNOSE /dev/mapper/d "$FOUR" --read-only
     dmsetup remove d
 fi
 
@@ -104,7 +106,7 @@ if wanted rebuild; then
     slow m0 0 2; slow m1 1 2
     echo 1000 >/proc/sys/dev/raid/speed_limit_min; echo 3000 >/proc/sys/dev/raid/speed_limit_max
     mdadm --create /dev/md0 --run --level=1 --raid-devices=2 --metadata=1.2 /dev/mapper/m0 /dev/mapper/m1 >/dev/null 2>&1
-    row rebuild rebuild few-outstanding -- assay diagnose /dev/md0 "$READ" --read-only
+    row rebuild rebuild few-outstanding -- $DIAGNOSE /dev/md0 "$READ" --read-only
     unstripe
 fi
 
@@ -114,14 +116,14 @@ if wanted thin-first; then
     dmsetup create pool --table "0 $MEMBER thin-pool /dev/mapper/meta /dev/mapper/data 128 0" && dmsetup mknodes
     dmsetup message pool 0 "create_thin 0"
     dmsetup create thin --table "0 $MEMBER thin /dev/mapper/pool 0" && dmsetup mknodes
-    row thin-first first-write -- assay diagnose /dev/mapper/thin "$WRITE" --not-blank --overwrite "$(identity /dev/mapper/thin)"
+    row thin-first first-write -- $DIAGNOSE /dev/mapper/thin "$WRITE" --not-blank --overwrite "$(identity /dev/mapper/thin)"
     dmsetup remove thin; dmsetup remove pool; dmsetup remove data; dmsetup remove meta
 fi
 
 if wanted crypt; then
     key=$(printf '%064d' 7)
     dmsetup create crypt --table "0 $MEMBER crypt aes-cbc-essiv:sha256 $key 0 $DISK 0" && dmsetup mknodes
-    row crypt crypt -- assay diagnose /dev/mapper/crypt "$SEQ" --read-only
+    row crypt crypt -- $DIAGNOSE /dev/mapper/crypt "$SEQ" --read-only
     dmsetup remove crypt
 fi
 
@@ -136,9 +138,9 @@ limited() { # FILE VALUE COMMAND…
     rmdir /tmp/cg/planted
 }
 NUMBER=$(cat "/sys/block/${DISK##*/}/dev")
-wanted max-riops && row max-riops iops-cap -- limited io.max "$NUMBER riops=300" assay diagnose "$DISK" "$READ" --read-only
-wanted max-rbps && row max-rbps bytes-cap -- limited io.max "$NUMBER rbps=4000000" assay diagnose "$DISK" "$SEQ" --read-only
-wanted cpu-max && row cpu-max tester-cpu host-cpu -- limited cpu.max "8000 100000" assay diagnose "$DISK" "$READ" --read-only
+wanted max-riops && row max-riops iops-cap -- limited io.max "$NUMBER riops=300" $DIAGNOSE "$DISK" "$READ" --read-only
+wanted max-rbps && row max-rbps bytes-cap -- limited io.max "$NUMBER rbps=4000000" $DIAGNOSE "$DISK" "$SEQ" --read-only
+wanted cpu-max && row cpu-max tester-cpu host-cpu -- limited cpu.max "8000 100000" $DIAGNOSE "$DISK" "$READ" --read-only
 
 if wanted sdebug-one; then
     # One place in the queue, 2 ms for each command.
@@ -147,7 +149,7 @@ if wanted sdebug-one; then
     echo 0 >/sys/bus/pseudo/drivers/scsi_debug/delay 2>/dev/null
     echo 2000000 >/sys/bus/pseudo/drivers/scsi_debug/ndelay 2>/dev/null
     dd if=/tmp/mib of="$D" bs=1M seek=0 2>/dev/null
-    row sdebug-one target-serial -- assay diagnose "$D" "$READ" --read-only
+    row sdebug-one target-serial -- $DIAGNOSE "$D" "$READ" --read-only
 fi
 
 # A target in a namespace of its own, reached over a link that can be shaped.
@@ -171,25 +173,25 @@ for set in "tgt-1 1 target-serial" "tgt-4 4 server-threads"; do
     wanted "$1" || continue
     slow d 0 8
     target "$2" /dev/mapper/d
-    row "$1" "$3" -- assay diagnose "$LUN" "$READ"
+    row "$1" "$3" -- $DIAGNOSE "$LUN" "$READ"
     untarget
     dmsetup remove d
 done
 if wanted netem-delay; then
     target 16 "$DISK"
     tc qdisc add dev vi root netem delay 20ms
-    row netem-delay round-trip -- assay diagnose "$LUN" "$FOUR"
+    row netem-delay round-trip -- $DIAGNOSE "$LUN" "$FOUR"
     untarget
 fi
 if wanted netem-loss; then
     target 16 "$DISK"
     tc -n t qdisc add dev vt root netem delay 2ms loss 4%
-    row netem-loss network-fault -- assay diagnose "$LUN" "$SEQ"
+    row netem-loss network-fault -- $DIAGNOSE "$LUN" "$SEQ"
     untarget
 fi
 if wanted tbf; then
     target 16 "$DISK"
     tc -n t qdisc add dev vt root tbf rate 20mbit burst 64k latency 100ms
-    row tbf link bytes-cap -- assay diagnose "$LUN" "$SEQ"
+    row tbf link bytes-cap -- $DIAGNOSE "$LUN" "$SEQ"
     untarget
 fi

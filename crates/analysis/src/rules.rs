@@ -50,6 +50,7 @@ pub(crate) use load::{failed_to_the_end, stalled};
 pub(crate) use neighbour::foreign_share;
 pub(crate) use shape::{Behind, figure, level_of_rate};
 pub(crate) use steps::shortened;
+pub use target::is_fragmented;
 
 /// A run as rules see it.
 #[derive(Clone, Copy)]

@@ -31,6 +31,10 @@ const SCALES: [f64; 3] = [1.0, 0.3, 0.03];
 /// (docs/diagnosis-validation.md).
 const INDEPENDENCE: f64 = 0.85;
 
+/// Probability that an experiment which does not touch what limits changes the rate all the same. A range is what a
+/// table foresees, and tables are not complete; that nothing changes follows from the cause itself.
+const OUTSIDE_UNCHANGED: f64 = 0.012;
+
 /// Logarithms of the likelihood of a form, one for each of [`SCALES`].
 type Logs = [f64; SCALES.len()];
 
@@ -212,7 +216,8 @@ pub(crate) fn density(quantity: Quantity, expected: Option<Range>, log: f64, err
     let floor = quantity.floor();
     match expected {
         Some(range) => {
-            let outside = quantity.outside();
+            let is_unchanged = quantity.is_rate_unchanged(range);
+            let outside = if is_unchanged { OUTSIDE_UNCHANGED } else { quantity.outside() };
             (1.0 - outside) * normal(range) + outside * usual + floor
         }
         None => usual + floor,

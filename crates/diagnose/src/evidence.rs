@@ -7,6 +7,9 @@ use crate::cause::Cause;
 use crate::number::number;
 use crate::quantity::Quantity as Q;
 
+/// One I/O at a time that reaches this share of the rate shows that others only wait.
+const ALONE_LEAST: f64 = 0.8;
+
 /// Returns the sentence for a cause from the numbers that were measured; `None` where none of those it speaks of was.
 pub(crate) fn evidence(cause: Cause, of: &dyn Fn(Q) -> Option<f64>) -> Option<String> {
     let all = sentences(cause, of);
@@ -146,9 +149,15 @@ fn of_limit(cause: Cause, of: &dyn Fn(Q) -> Option<f64>) -> Vec<Option<String>> 
         ],
         Cause::TargetPerIo => vec![bytes(": the target pays for each I/O.")],
         Cause::TargetPerByte => vec![bytes(": the target pays for each byte.")],
-        Cause::TargetSerial => vec![rate(E::OneOutstanding).map(|times| {
-            format!("One I/O at a time did {times} times the IOPS of the load: more in flight only wait.")
-        })],
+        Cause::TargetSerial => vec![
+            of(Q::Rate(E::OneOutstanding)).filter(|times| *times >= ALONE_LEAST).map(|times| {
+                let times = number(times);
+                format!("One I/O at a time did {times} times the IOPS of the load: more in flight only wait.")
+            }),
+            rate(E::MoreOutstanding).map(|times| {
+                format!("Four times the queue depth gave {times} times the IOPS: more in flight only wait.")
+            }),
+        ],
         _ => vec![
             rate(E::MoreOutstanding)
                 .map(|times| format!("Four times the queue depth gave {times} times the IOPS.")),
@@ -289,6 +298,21 @@ mod tests {
             );
             assert_eq!(evidence(hypothesis.cause, &|_| None), None);
         }
+    }
+
+    /// "One I/O at a time did 0.67 times the IOPS of the load: more in flight only wait" contradicts itself.
+    #[test]
+    fn a_serial_target_is_shown_by_the_number_that_shows_it() {
+        let says = |alone: f64| {
+            let of = move |asked: Q| match asked {
+                Q::Rate(E::OneOutstanding) => Some(alone),
+                Q::Rate(E::MoreOutstanding) => Some(1.0),
+                _ => None,
+            };
+            evidence(Cause::TargetSerial, &of).unwrap()
+        };
+        assert!(says(0.97).starts_with("One I/O at a time did 0.97 times"), "{}", says(0.97));
+        assert!(says(0.67).starts_with("Four times the queue depth gave 1.00 times"), "{}", says(0.67));
     }
 
     #[test]

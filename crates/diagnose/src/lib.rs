@@ -24,6 +24,7 @@ mod observe;
 mod observed;
 mod open;
 mod quantity;
+mod quoted;
 mod range;
 mod says;
 mod setting;

@@ -25,6 +25,8 @@ const PINGS_LEAST: u64 = 3;
 const ROUND_TRIP_MOST: f64 = 1.15;
 /// From this share on a rate is near a limit.
 const NEAR_LIMIT: f64 = 0.8;
+/// A limit that a load exceeds by more than its bucket lets through does not hold for it.
+const BEYOND_LIMIT: f64 = 1.25;
 /// Fewer seconds than this do not show a trend.
 const TREND_POINTS: usize = 3;
 /// Throughput that interfaces and buses carry, MB/s: USB 2; SATA 1.5, 3 and 6 Gbit/s; USB 3.0; SAS 12 and 24 Gbit/s;
@@ -160,7 +162,7 @@ fn of_base(header: &RunHeader, step: &StepSummary, mean_us: Option<f64>) -> Vec<
     facts
 }
 
-/// Rate and throughput over the tightest limits that this host shows. A limit that is far away says nothing.
+/// Rate and throughput over the tightest limits that this host shows.
 fn of_limits(member: &MemberFacts, step: &StepSummary) -> Vec<(Quantity, f64)> {
     let limits = || member.device.iter().flat_map(|device| &device.notes).filter_map(|note| note.limit);
     let share = |limit: IoLimit| {
@@ -168,10 +170,15 @@ fn of_limits(member: &MemberFacts, step: &StepSummary) -> Vec<(Quantity, f64)> {
         let rate = if limit.is_bytes { side.mb_per_s * 1e6 } else { side.iops };
         rate / limit.per_s.max(1.0)
     };
-    let nearest =
-        |is_bytes: bool| limits().filter(|limit| limit.is_bytes == is_bytes).map(share).reduce(f64::max);
+    let nearest = |is_bytes: bool| tightest(limits().filter(|limit| limit.is_bytes == is_bytes).map(share));
     let kinds = [(Quantity::OfIopsLimit, nearest(false)), (Quantity::OfBytesLimit, nearest(true))];
-    kinds.into_iter().filter_map(|(kind, share)| Some((kind, share.filter(|s| *s >= NEAR_LIMIT)?))).collect()
+    kinds.into_iter().filter_map(|(kind, share)| Some((kind, share?))).collect()
+}
+
+/// The largest of the shares of limits that may hold: one that is far away says nothing, and one that is exceeded is
+/// none of this load's.
+fn tightest(shares: impl Iterator<Item = f64>) -> Option<f64> {
+    shares.filter(|share| (NEAR_LIMIT..=BEYOND_LIMIT).contains(share)).reduce(f64::max)
 }
 
 /// The interface or bus whose throughput is nearest, MB/s.
@@ -327,6 +334,14 @@ fn base_step(header: &RunHeader) -> Option<StepId> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A limit that was exceeded a hundred times over hid the one that held, and made every cause improbable.
+    #[test]
+    fn a_limit_that_the_load_exceeds_is_none_of_it() {
+        let tightest = |shares: &[f64]| tightest(shares.iter().copied());
+        assert_eq!(tightest(&[110.0, 0.98, 0.9]), Some(0.98));
+        assert_eq!(tightest(&[110.0, 0.4]), None);
+    }
 
     /// A program that computes in what nobody needs was a CPU of dm-crypt.
     #[test]

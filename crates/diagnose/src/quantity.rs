@@ -270,6 +270,11 @@ impl Quantity {
         }
     }
 
+    /// Whether a range says that an experiment leaves the rate as it is.
+    pub(crate) fn is_rate_unchanged(self, range: Range) -> bool {
+        matches!(self, Self::Rate(_)) && self.unchanged() == Some(range)
+    }
+
     /// Probability that the number lies outside the range of the true hypothesis.
     pub(crate) fn outside(self) -> f64 {
         self.entry().outside

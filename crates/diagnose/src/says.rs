@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use assay_analysis::{RunSummary, capitalised, chunks_say, member_says, region_says, whole};
-use assay_record::{Experiment, HostNote, RunHeader};
+use assay_record::{Experiment, RunHeader};
 use assay_statistics::student_95;
 
 use crate::belief::{Belief, Odds, SETTLED, density};
@@ -18,6 +18,7 @@ use crate::number::number;
 use crate::observe::observed;
 use crate::observed::{Measurement, Observed};
 use crate::quantity::{Observation, Quantity};
+use crate::quoted::{quote_limit, quote_states};
 use crate::range::Range;
 use crate::setting::Setting;
 
@@ -63,6 +64,7 @@ pub fn diagnose_among(
     let observed = observed(header, summary)?;
     let mut diagnosis = diagnosis(hypotheses, &setting, &observed);
     quote_limit(&mut diagnosis, header);
+    quote_states(&mut diagnosis, header);
     advise_on_doubt(&mut diagnosis, header.diagnosis.as_ref()?.budget_s);
     Some(diagnosis)
 }
@@ -329,34 +331,6 @@ pub(crate) fn advise_on_doubt(of: &mut Diagnosis, budget_s: f64) {
     if budget_s < LONG_BUDGET_S {
         of.helps.push_str(" To decide, diagnose again with more time: --budget 10min.");
     }
-}
-
-/// A limit that stands in a file of this host is quoted instead of a guess where it may stand.
-fn quote_limit(of: &mut Diagnosis, header: &RunHeader) {
-    let is_bytes = match of.odds.first().map(|first| first.cause) {
-        Some(Cause::IopsCap) => false,
-        Some(Cause::BytesCap) => true,
-        _ => return,
-    };
-    let Some(device) = header.targets.first().and_then(|target| target.member.device.as_ref()) else {
-        return;
-    };
-    let is_near = of.rows.iter().any(|row| row.quantity == quantity_of_limit(is_bytes).words());
-    let notes = device.notes.iter().filter(|note| note.limit.is_some_and(|l| l.is_bytes == is_bytes));
-    let notes: Vec<&HostNote> = notes.filter(|_| is_near).collect();
-    if notes.is_empty() {
-        return;
-    }
-    let stands: Vec<String> =
-        notes.iter().map(|note| format!("\"{}\" in {}", note.value, note.path)).collect();
-    of.says.push_str(&format!(" The limit stands in a file of this host: {}.", stands.join(", ")));
-    of.helps = notes.iter().map(|note| note.mend.clone()).collect::<Vec<_>>().join(" ");
-    of.unknown.clear();
-}
-
-/// The number that compares a load with such a limit.
-fn quantity_of_limit(is_bytes: bool) -> Quantity {
-    if is_bytes { Quantity::OfBytesLimit } else { Quantity::OfIopsLimit }
 }
 
 /// The text without a capital at its begin, unless that is of an abbreviation.

@@ -45,6 +45,41 @@ fn a_device_of_this_host_has_no_threads_that_serve_it() {
     assert_eq!([&remote, &mounted, &local].map(applies), [true, true, false]);
 }
 
+/// Writes without sync that were ten times as fast spoke no more against a limit on operations than a range that is a
+/// little too narrow does.
+#[test]
+fn what_cannot_change_and_does_speaks_more_than_a_range_that_is_missed() {
+    let density = |range| {
+        let quantity = Quantity::Rate(Experiment::WithoutSync);
+        crate::belief::density(quantity, range, 10_f64.ln(), 0.03)
+    };
+    let unchanged = Quantity::Rate(Experiment::WithoutSync).unchanged();
+    assert!(unchanged.is_some());
+    assert!(density(unchanged) < density(Some(Range { lo: 0.5, hi: 0.9 })) * 0.5);
+}
+
+/// A full cache that drained at 4 MB/s was a limit on bytes with a burst, because no form of it had reads that pass.
+#[test]
+fn a_full_cache_that_drains_at_a_rate_is_no_limit() {
+    use Experiment as E;
+    let setting = Setting { reads: 0.0, size_bytes: 65_536.0, outstanding: 8.0, ..setting() };
+    let made = [
+        (E::Base, 61.0),
+        (E::LargerIo, 7.6),
+        (E::SmallerIo, 490.0),
+        (E::OneOutstanding, 61.0),
+        (E::MoreOutstanding, 61.0),
+        (E::Sequential, 61.0),
+        (E::ReadsOnly, 5000.0),
+        (E::AfterIdle, 300.0),
+        (E::Base, 61.0),
+    ];
+    let made = made.map(|(experiment, iops)| measured(experiment, iops)).to_vec();
+    let seen = Observed { made, places: None };
+    let odds = says::diagnosis(&ALL, &setting, &seen).odds;
+    assert_eq!(odds[0].cause, Cause::WriteCacheFull, "{odds:?}");
+}
+
 /// Some hundred I/Os of which none is slow by its place had ruled a slow member out.
 #[test]
 fn a_slow_place_is_shown_by_fewer_ios_than_none() {

@@ -24,6 +24,16 @@ pub(crate) fn limits(machine: &Machine) -> Limits {
 
 /// Returns the directories of this process's groups and of all groups above them that it can see.
 pub(crate) fn own_folders(machine: &Machine) -> Vec<PathBuf> {
+    chains(machine).into_iter().flatten().collect()
+}
+
+/// Returns the directories of this process's groups alone.
+pub(crate) fn own_groups(machine: &Machine) -> Vec<PathBuf> {
+    chains(machine).into_iter().filter_map(|chain| chain.into_iter().next()).collect()
+}
+
+/// For each hierarchy the directory of this process's group, then those above it.
+fn chains(machine: &Machine) -> Vec<Vec<PathBuf>> {
     let membership = machine.text("/proc/self/cgroup").unwrap_or_default();
     let mounts = mounts(machine).unwrap_or_default();
     let of_line = |line: &str| {
@@ -32,7 +42,7 @@ pub(crate) fn own_folders(machine: &Machine) -> Vec<PathBuf> {
         let (controllers, path) = (fields.next()?, fields.next()?);
         Some(folders(machine, &mounts, controllers, path))
     };
-    membership.lines().filter_map(of_line).flatten().collect()
+    membership.lines().filter_map(of_line).collect()
 }
 
 impl Limits {

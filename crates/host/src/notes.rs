@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use assay_record::{HostNote, IoLimit, NoteKind};
 
-use crate::cgroup::own_folders;
+use crate::cgroup::{own_folders, own_groups};
 use crate::machine::{Machine, attribute, name_of, number};
 
 mod background;
@@ -108,17 +108,16 @@ fn note(
     HostNote { kind, path, value, says, mend, limit: None }
 }
 
-/// The limits of this process's control groups on a device.
+/// The limits of this process's control groups on a device. Version 1 knows no hierarchy of them: a limit holds for the
+/// processes of the group itself and for none below it (block/blk-throttle.c).
 fn io_limits(seen: &Seen<'_>) -> Vec<HostNote> {
     let Some(number) = attribute(&seen.folder.join("dev")) else { return Vec::new() };
-    let folders = own_folders(seen.machine);
-    let of_folder = |folder: &PathBuf| {
-        let mut notes: Vec<HostNote> =
-            THROTTLES.iter().filter_map(|row| throttle(seen, &number, folder, *row)).collect();
-        notes.extend(io_max(seen, &number, folder));
-        notes
-    };
-    folders.iter().flat_map(of_folder).collect()
+    let number = number.as_str();
+    let of_group =
+        |group: PathBuf| THROTTLES.iter().filter_map(move |row| throttle(seen, number, &group, *row));
+    let throttles = own_groups(seen.machine).into_iter().flat_map(of_group);
+    let of_all = own_folders(seen.machine).into_iter().flat_map(|folder| io_max(seen, number, &folder));
+    throttles.chain(of_all).collect()
 }
 
 /// Version 1: lines of a device and a rate.

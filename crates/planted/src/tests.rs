@@ -7,7 +7,7 @@ use crate::case::CAUSES;
 use crate::header::header;
 use crate::random::Random;
 use crate::validation::{diagnosed, diagnosed_on};
-use crate::world::WriteCache;
+use crate::world::{Lock, Medium, WriteCache, measure};
 use crate::*;
 
 #[test]
@@ -38,6 +38,17 @@ fn planted_causes_are_found() {
     // A sample of the validation, small because tests are built without optimisation.
     let of = validate(1_000_000, 40);
     assert!(of.first >= 0.75 && of.first_or_second >= 0.85, "{of:?}");
+}
+
+/// Set-ups that were mistaken: a worker that hardly gets a CPU, a full cache before disks, more disks than the queue
+/// reaches, locks of writes on flash, a flush that a limit was preferred to.
+#[test]
+fn set_ups_that_were_mistaken_are_found() {
+    for seed in [13, 77, 195, 205, 276, 713] {
+        let case = planted_case(seed);
+        let odds = diagnosed(&case, &HYPOTHESES).0.odds;
+        assert_eq!(odds[0].cause, case.cause, "{seed}: {odds:?}");
+    }
 }
 
 #[test]
@@ -80,6 +91,21 @@ fn a_cache_that_a_power_loss_empties_does_not_absorb_durable_writes() {
     let slower = |(case, ratio): &(PlantedCase, f64)| (is_protected(case), *ratio < 0.6);
     let seen: Vec<(bool, bool)> = of.iter().map(slower).collect();
     assert!(seen.contains(&(false, true)) && !seen.contains(&(false, false)), "{of:?}");
+}
+
+/// Writes that waited for a lock had their places at the media already, and reads waited behind them.
+#[test]
+fn reads_pass_writes_that_wait_for_a_lock() {
+    let is_of_writes = |case: &PlantedCase| {
+        let is_flash = matches!(case.world.medium, Medium::Flash { .. });
+        case.world.lock == Lock::Writes && case.load.reads > 0.6 && is_flash
+    };
+    for case in (1..).map(planted_case).filter(is_of_writes).take(3) {
+        let mut times = measure(&case.world, &case.load, case.seed).times_us;
+        times.sort_by(f64::total_cmp);
+        let mean = times.iter().sum::<f64>() / times.len() as f64;
+        assert!(times[times.len() / 2] < mean * 0.8, "{} of {mean} {case:?}", times[times.len() / 2]);
+    }
 }
 
 #[test]

@@ -69,9 +69,19 @@ pub struct Validation {
 
 /// Diagnoses set-ups with the seeds from `from` on.
 pub fn validate(from: u64, set_ups: usize) -> Validation {
-    let said: Vec<Said> =
-        (from..).take(set_ups).map(|seed| said_of(&planted_case(seed), &HYPOTHESES)).collect();
-    score(from, &said)
+    score(from, &each(from, set_ups, &|seed| said_of(&planted_case(seed), &HYPOTHESES)))
+}
+
+/// What is said of each seed from `from` on, in their order, by as many threads as there are CPUs.
+fn each(from: u64, set_ups: usize, one: &(dyn Fn(u64) -> Said + Sync)) -> Vec<Said> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let seeds: Vec<u64> = (from..).take(set_ups).collect();
+    let said_by = |part: &[u64]| part.iter().map(|seed| one(*seed)).collect::<Vec<_>>();
+    std::thread::scope(|scope| {
+        let parts = seeds.chunks(set_ups.div_ceil(threads).max(1));
+        let running: Vec<_> = parts.map(|part| scope.spawn(move || said_by(part))).collect();
+        running.into_iter().flat_map(|part| part.join().expect("a diagnosis does not panic")).collect()
+    })
 }
 
 /// Diagnoses the same set-ups by a list of causes that lacks the planted one.
@@ -82,7 +92,7 @@ pub(crate) fn validate_left_out(from: u64, set_ups: usize) -> Validation {
             HYPOTHESES.into_iter().filter(|of| of.cause != case.cause).collect();
         said_of(&case, &others)
     };
-    score(from, &(from..).take(set_ups).map(one).collect::<Vec<_>>())
+    score(from, &each(from, set_ups, &one))
 }
 
 /// Diagnoses a set-up as `assay diagnose` does a target: the experiments that it chooses, until it has enough. Returns

@@ -13,13 +13,16 @@ mod media;
 mod stations;
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use assay_model::rng::Rng;
 
 pub use media::Medium;
 use stations::{Links, Station};
 
+/// The stages of an I/O at the media, and behind them.
+const STORAGE: u8 = 5;
+const AFTER_STORAGE: u8 = 6;
 /// Most I/Os that one measurement simulates.
 const IOS_MAX: usize = 2500;
 /// Bytes of every target.
@@ -249,7 +252,8 @@ struct Run<'w> {
     tester: Station,
     links: Links,
     target: Station,
-    lock: Station,
+    /// Which slot holds the lock, and those that wait for it in the order of their arrival.
+    lock: (Option<usize>, VecDeque<usize>),
     bus: Station,
     media: media::Media,
     flush: Station,
@@ -288,7 +292,7 @@ impl<'w> Run<'w> {
             tester: Station::new(load.workers),
             links: Links::new(world.paths, world.slowest_link, load),
             target: Station::new(world.target_threads),
-            lock: Station::new(1),
+            lock: (None, VecDeque::new()),
             bus: Station::new(1),
             media: media::Media::new(&world.medium),
             flush: Station::new(1),
@@ -324,6 +328,11 @@ impl<'w> Run<'w> {
             let Some(Reverse((at_ns, slot))) = self.events.pop() else { break };
             let now_us = at_ns as f64 / 1e3;
             let flight = self.flights[slot];
+            match flight.stage {
+                STORAGE if self.is_locked(flight) && !self.takes_lock(slot) => continue,
+                AFTER_STORAGE => self.release_lock(slot, now_us),
+                _ => {}
+            }
             match self.pass(flight, now_us) {
                 Some(next_us) => {
                     self.flights[slot].stage += 1;
@@ -339,6 +348,30 @@ impl<'w> Run<'w> {
             }
         }
         self.seen()
+    }
+
+    fn is_locked(&self, flight: Flight) -> bool {
+        self.world.lock == Lock::All || (self.world.lock == Lock::Writes && !flight.is_read)
+    }
+
+    /// Whether an I/O has the lock; else it waits for it. What waits is not with the media yet: others pass it there.
+    fn takes_lock(&mut self, slot: usize) -> bool {
+        let (holder, waiting) = &mut self.lock;
+        if *holder.get_or_insert(slot) != slot {
+            waiting.push_back(slot);
+            return false;
+        }
+        true
+    }
+
+    fn release_lock(&mut self, slot: usize, now_us: f64) {
+        if self.lock.0 != Some(slot) {
+            return;
+        }
+        self.lock.0 = self.lock.1.pop_front();
+        if let Some(next) = self.lock.0 {
+            self.push(now_us, next);
+        }
     }
 
     fn gathering(&self) -> usize {
@@ -397,11 +430,11 @@ impl<'w> Run<'w> {
                     None => end,
                 }
             }
-            5 => self.storage(flight, now),
-            6 if !flight.is_read && self.load.is_sync => {
+            STORAGE => self.storage(flight, now),
+            AFTER_STORAGE if !flight.is_read && self.load.is_sync => {
                 self.flush.serve(now, w.flush_us * (0.8 + 0.4 * self.rng.unit()))
             }
-            6 => now,
+            AFTER_STORAGE => now,
             7 if w.paths > 0 && flight.is_read => {
                 let now = self.in_window(now);
                 let end = self.links.receive(flight.path, now, size / w.link_rate);
@@ -471,7 +504,7 @@ impl<'w> Run<'w> {
         self.world.region.filter(|region| flight.is_random && (region.ends.0..region.ends.1).contains(&share))
     }
 
-    /// Cache, lock and media.
+    /// Cache and media.
     fn storage(&mut self, flight: Flight, now: f64) -> f64 {
         let (w, load) = (self.world, self.load);
         if self.rng.unit() < w.unmapped && flight.is_read {
@@ -502,8 +535,6 @@ impl<'w> Run<'w> {
         if !flight.is_read && load.repeats {
             work /= w.reduction;
         }
-        let is_locked = w.lock == Lock::All || (w.lock == Lock::Writes && !flight.is_read);
-        let from = if is_locked { self.lock.free_at(now) } else { now };
         let place = media::Place {
             is_read: flight.is_read,
             is_random: flight.is_random || self.rng.unit() < w.pieces,
@@ -511,10 +542,7 @@ impl<'w> Run<'w> {
             span: load.span,
             after_idle: load.after_idle,
         };
-        let done = self.media.serve(from, load.size, work, place, &mut self.rng);
-        if is_locked {
-            self.lock.hold_until(done);
-        }
+        let done = self.media.serve(now, load.size, work, place, &mut self.rng);
         self.last_use = self.last_use.max(done);
         let done = done + region.map_or(0.0, |region| region.delay_us);
         match w.bus_rate {

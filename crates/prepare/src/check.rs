@@ -22,6 +22,8 @@ pub struct PathInspection {
     pub filesystem: Option<FilesystemFacts>,
     /// The device itself, or the one under the file system.
     pub device: Option<DeviceFacts>,
+    /// Number of pieces in which a file lies on its device; `None` where that is unknown.
+    pub extents: Option<u64>,
     /// Reasons not to write to it, a sentence each.
     pub holds: Vec<String>,
     /// Identities of a device that `--overwrite` accepts.
@@ -83,6 +85,7 @@ fn inspect_device(path: &Path) -> Result<PathInspection, PrepareError> {
         filesystem: None,
         identities: device.as_ref().map(identities).unwrap_or_default(),
         device,
+        extents: None,
         holds,
         is_ours: None,
         may_write: assay_host::may_write(path),
@@ -107,6 +110,8 @@ fn inspect_file(path: &Path) -> Result<PathInspection, PrepareError> {
     Ok(PathInspection {
         size_bytes,
         smallest_direct_io: file::smallest_direct_io(path).map_err(io_error("read", path))?,
+        // A file system that does not say it is no reason to say nothing else.
+        extents: file::extents(&file, size_bytes).ok().flatten().map(|extents| extents.count),
         holds: assay_host::file_users(path),
         is_ours: Some(is_ours),
         ..in_file_system(path, PathInspectionKind::File)?
@@ -150,6 +155,7 @@ fn in_file_system(path: &Path, kind: PathInspectionKind) -> Result<PathInspectio
         smallest_direct_io: None,
         filesystem: Some(assay_host::filesystem_of(path).map_err(io_error("look at", path))?),
         device: assay_host::device_of(path).unwrap_or_default(),
+        extents: None,
         holds: Vec::new(),
         identities: Vec::new(),
         is_ours: None,

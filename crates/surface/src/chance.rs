@@ -48,6 +48,10 @@ impl Moments {
         self.squares += value * value;
     }
 
+    pub(crate) fn with(self, part: Self) -> Self {
+        Self { n: self.n + part.n, sum: self.sum + part.sum, squares: self.squares + part.squares }
+    }
+
     pub(crate) fn without(self, part: Self) -> Self {
         Self { n: self.n - part.n, sum: self.sum - part.sum, squares: self.squares - part.squares }
     }

@@ -5,13 +5,16 @@ use assay_statistics::{correlation_time, student_above};
 
 use crate::chance::{Moments, corrected, errors_above, ranks};
 use crate::level::{Excess, excess};
-use crate::map::{Finding, cells, regions};
+use crate::map::{Finding, TIMES_MIN, cells, regions};
 use crate::sample::{CELLS, Look, Order, Outcome, Sample, Why};
 use crate::stripe::{Stripe, folds, stripe};
 
 /// With fewer I/Os nothing can be said: some for each member of the widest stripe. Each test counts its own witnesses.
 /// That nothing is found says little until there are more.
 const IOS_MIN: usize = 320;
+
+/// Parts of the addresses that are compared where no cell is slow by itself.
+const PARTS: usize = 16;
 
 /// Every run is looked at, and none is a map that somebody asked for: noise must not make a finding in a million.
 const SURE: f64 = 1e-6;
@@ -66,9 +69,12 @@ pub fn places_of_load(series: &[Vec<(u64, u64)>]) -> Option<LoadPlaces> {
     };
     let stripe = stripe.filter(|stripe| stripe.chance < SURE && is_no_queue(stripe, &series));
     let regions = regions(size_bytes, &excess, &cells(size_bytes, &all));
-    let slowest = regions.into_iter().filter_map(slow).max_by(|a, b| a.times.total_cmp(&b.times));
-    let region = slowest.map(|region| SlowRegion { chance: chance(&region, &excess), ..region });
-    let region = region.filter(|region| stripe.is_none() && region.chance < SURE);
+    let narrow = regions.into_iter().filter_map(slow).max_by(|a, b| a.times.total_cmp(&b.times));
+    let sure = |region: SlowRegion| SlowRegion { chance: chance(&region, &excess), ..region };
+    let is_sure = |region: &SlowRegion| stripe.is_none() && region.chance < SURE;
+    // The surer one: a slow half has cells that look slow by themselves, too.
+    let regions = narrow.into_iter().chain(wide(size_bytes, &excess)).map(sure).filter(is_sure);
+    let region = regions.min_by(|a, b| a.chance.total_cmp(&b.chance));
     Some(LoadPlaces { ios: all.len(), stripe, region })
 }
 
@@ -93,6 +99,28 @@ fn is_no_queue(stripe: &Stripe, series: &[Vec<Sample>]) -> bool {
     let ((slow, slow_error, witnesses), (others, others_error, _)) = (side(true), side(false));
     let errors = (slow - others) / (slow_error + others_error).sqrt().max(f64::MIN_POSITIVE);
     student_above(errors, witnesses - 1.0) * (folds() as f64) < SURE
+}
+
+/// The parts in a row that are the furthest above the rest. Of a slow half no single cell is unlike the median one.
+fn wide(size_bytes: u64, excess: &[Excess]) -> Option<SlowRegion> {
+    let logs: Vec<f64> = excess.iter().map(|one| one.log).collect();
+    let parts = PARTS as u64;
+    let end = |part: usize| size_bytes / parts * part as u64 + size_bytes % parts * part as u64 / parts;
+    let (mut of_ranks, mut of_logs) = ([Moments::default(); PARTS], [Moments::default(); PARTS]);
+    for ((one, rank), log) in excess.iter().zip(ranks(&logs)).zip(&logs) {
+        let part = (1..PARTS).filter(|part| one.offset_bytes >= end(*part)).count();
+        of_ranks[part].add(rank);
+        of_logs[part].add(*log);
+    }
+    let sum = |of: &[Moments]| of.iter().fold(Moments::default(), |sum, part| sum.with(*part));
+    let all = sum(&of_ranks);
+    let runs = (0..PARTS).flat_map(|from| (from + 1..=PARTS).map(move |to| (from, to)));
+    let errors = |(from, to): (usize, usize)| errors_above(sum(&of_ranks[from..to]), all);
+    let (from, to) = runs.max_by(|a, b| errors(*a).total_cmp(&errors(*b)))?;
+    let inside = sum(&of_logs[from..to]);
+    let times = (inside.mean() - sum(&of_logs).without(inside).mean()).exp();
+    let (from_bytes, to_bytes) = (end(from), end(to));
+    (times > TIMES_MIN).then_some(SlowRegion { from_bytes, to_bytes, times, chance: 1.0 })
 }
 
 /// Probability that noise alone makes any part of the addresses as slow as this one: all its I/Os are one sample, and

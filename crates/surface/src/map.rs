@@ -13,7 +13,7 @@ use crate::zones::zoned;
 /// Fewer reads of a cell do not compare it with the others.
 const CELL_READS_MIN: f64 = 6.0;
 /// A region is slow or fast by this factor at least.
-const TIMES_MIN: f64 = 1.5;
+pub(crate) const TIMES_MIN: f64 = 1.5;
 /// A cell beside one that is surely slow belongs to its region if it is slow by so many standard errors.
 const ERRORS_BESIDE: f64 = 2.0;
 /// At this multiple of its usual latency the target counts as disturbed.

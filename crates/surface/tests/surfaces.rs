@@ -358,3 +358,32 @@ fn queues_of_an_even_stripe_name_no_member() {
     }
     assert_eq!(wrong, [], "every, members, seed of 240 loads");
 }
+
+/// Of a target whose second half is ten times slower, every cell is as far from the median one: no region was slow.
+#[test]
+fn a_slow_half_is_a_slow_region() {
+    let of = |times: f64, seed: u64| {
+        let mut random = seed;
+        let mut ios = Vec::new();
+        for _ in 0..1024 {
+            let offset = split_mix(&mut random) % GIB / 4096 * 4096;
+            let mut moment = Moment {
+                look: Look { offset_bytes: offset, size_bytes: 4096, why: Why::Place },
+                at_ns: 0,
+                random: split_mix(&mut random),
+            };
+            let slower = if offset >= GIB / 2 { times } else { 1.0 };
+            ios.push((offset, (moment.around(0.5 * slower) * MS) as u64));
+        }
+        places_of_load(&[ios]).unwrap().region
+    };
+    for seed in 0..20 {
+        let region = of(10.0, seed).unwrap_or_else(|| panic!("seed {seed}"));
+        assert!(
+            region.from_bytes.abs_diff(GIB / 2) <= GIB / 16 && region.to_bytes > GIB / 16 * 15,
+            "{region:?}"
+        );
+        assert!((5.0..20.0).contains(&region.times), "{region:?}");
+        assert_eq!(of(1.0, seed), None);
+    }
+}

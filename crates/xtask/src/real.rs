@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context as _, bail};
 
@@ -53,17 +53,23 @@ pub(crate) fn diagnose_real(args: &[String]) -> anyhow::Result<()> {
     let folder = target_folder()?.join("diagnose-real");
     std::fs::create_dir_all(&folder)?;
     for budget in budgets.split(',') {
-        let mut rows = Vec::new();
+        let (mut rows, mut without) = (Vec::new(), Vec::new());
         let mut kept = std::fs::File::create(folder.join(format!("{budget}.md")))?;
         for script in &scripts {
-            planted(script, &assay, budget, &cases, &mut |line| {
+            let status = planted(script, &assay, budget, &cases, &mut |line| {
                 println!("{line}");
-                rows.extend(row(line));
+                match row(line) {
+                    Some(row) => rows.push(row),
+                    None => without.extend(case_without_answer(line)),
+                }
                 // A machine that stops has its rows until then.
                 writeln!(kept, "{line}")
             })?;
+            if !status.success() {
+                println!("{script} ended with {status}: what it had not reached has no row");
+            }
         }
-        println!("\n{}", summary(budget, &rows));
+        println!("\n{}", summary(budget, &rows, &without));
     }
     Ok(())
 }
@@ -75,7 +81,7 @@ fn planted(
     budget: &str,
     cases: &[String],
     took: &mut dyn FnMut(&str) -> std::io::Result<()>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<ExitStatus> {
     let mut child = Command::new(script)
         .args(cases)
         .env("ASSAY", assay)
@@ -89,8 +95,7 @@ fn planted(
         took(&line?)?;
     }
     // Set-ups that this machine cannot make are rows without an answer, and no reason to stop.
-    child.wait()?;
-    Ok(())
+    Ok(child.wait()?)
 }
 
 /// A line of the scripts' table; `None` for its head, and for what has no answer.
@@ -107,6 +112,13 @@ fn row(line: &str) -> Option<Row> {
     })
 }
 
+/// The case of a line that has no answer; `None` for the head of the table.
+fn case_without_answer(line: &str) -> Option<String> {
+    let cells: Vec<&str> = line.trim().trim_matches('|').split('|').map(str::trim).collect();
+    let is_row = cells.len() > 3 && cells[0] != "case" && !cells[0].starts_with("---");
+    is_row.then(|| cells[0].to_owned())
+}
+
 fn is_right(row: &Row) -> bool {
     row.planted.contains(&row.first)
 }
@@ -115,8 +127,8 @@ fn is_confidently_wrong(row: &Row) -> bool {
     !is_right(row) && row.first != NONE_OF_THESE && row.probability >= CONFIDENT
 }
 
-/// How often it was right, and what was said of which cause: a row for each planted one.
-fn summary(budget: &str, rows: &[Row]) -> String {
+/// How often it was right, which cases have no answer, and what was said of which cause: a row for each planted one.
+fn summary(budget: &str, rows: &[Row], without: &[String]) -> String {
     let count = |of: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| of(row)).count();
     let percent = |part: usize| 100.0 * part as f64 / rows.len().max(1) as f64;
     let (right, wrong) = (count(&is_right), count(&is_confidently_wrong));
@@ -124,11 +136,15 @@ fn summary(budget: &str, rows: &[Row]) -> String {
     let none = count(&|row| row.first == NONE_OF_THESE);
     let mut text = format!(
         "{budget}: {} set-ups, right {right} ({:.0} %), second {second}, none of these {none}, another with 80 % or \
-         more {wrong} ({:.0} %)\n\n| planted | said |\n|---|---|\n",
+         more {wrong} ({:.0} %)\n",
         rows.len(),
         percent(right),
         percent(wrong)
     );
+    if !without.is_empty() {
+        let _ = writeln!(text, "without an answer, and not counted: {}", without.join(", "));
+    }
+    text.push_str("\n| planted | said |\n|---|---|\n");
     let mut said: BTreeMap<String, BTreeMap<&str, usize>> = BTreeMap::new();
     for row in rows {
         *said.entry(row.planted.join(" or ")).or_default().entry(&row.first).or_default() += 1;
@@ -157,10 +173,13 @@ mod tests {
         let rows: Vec<Row> = LINES.lines().filter_map(row).collect();
         assert_eq!(rows.len(), 4);
         assert_eq!((rows[1].planted.len(), rows[1].probability), (2, 87.0));
-        let text = summary("30s", &rows);
+        let without: Vec<String> =
+            LINES.lines().filter(|line| row(line).is_none()).filter_map(case_without_answer).collect();
+        let text = summary("30s", &rows, &without);
         assert!(
             text.starts_with(
-                "30s: 4 set-ups, right 2 (50 %), second 1, none of these 1, another with 80 % or more 1 (25 %)\n"
+                "30s: 4 set-ups, right 2 (50 %), second 1, none of these 1, another with 80 % or more 1 (25 %)\n\
+                 without an answer, and not counted: lost\n"
             ),
             "{text}"
         );

@@ -130,10 +130,14 @@ const PIECES_MIN: u64 = 64;
 /// A disk passes more than this between two seeks in the time of a seek, bytes.
 const SMALL_PIECE_BYTES: u64 = MIB;
 
+/// Returns whether so many bytes in so many pieces are fragmented.
+pub fn is_fragmented(bytes: u64, pieces: u64) -> bool {
+    pieces >= PIECES_MIN && bytes / pieces < SMALL_PIECE_BYTES
+}
+
 /// A file in many small pieces: sequential I/O jumps.
 pub(super) fn fragmented(run: Run<'_>) -> Option<Fired> {
-    let is_fragmented =
-        |m: &&MemberFacts| m.extents.is_some_and(|n| n >= PIECES_MIN && m.span_bytes / n < SMALL_PIECE_BYTES);
+    let is_fragmented = |m: &&MemberFacts| m.extents.is_some_and(|n| is_fragmented(m.span_bytes, n));
     let members: Vec<&MemberFacts> = run.storage().filter(is_fragmented).collect();
     let worst = members.iter().max_by_key(|m| m.extents)?;
     let pieces = worst.extents?;

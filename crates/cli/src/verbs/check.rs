@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
+use assay_analysis::is_fragmented;
 use assay_prepare::{PathInspection, PathInspectionKind as Kind};
 use assay_record::{DeviceFacts, FilesystemFacts, HostNote};
 use assay_report::text::Detail;
@@ -135,6 +136,7 @@ fn as_json(target: &str, checked: &PathInspection, host: &[HostNote]) -> Value {
         "holds": checked.holds,
         "made_by_assay": checked.is_ours,
         "writable": checked.may_write && (checked.kind != Kind::Device || checked.holds.is_empty()),
+        "extents": checked.extents,
         "filesystem": checked.filesystem,
         "device": checked.device,
         "host_notes": host,
@@ -178,6 +180,18 @@ fn mounted(fs: &FilesystemFacts, detail: Detail) -> String {
     format!("{}{source} on {}{options}", fs.kind, fs.mount_point)
 }
 
+/// A file that lies in many small pieces.
+fn pieces(checked: &PathInspection) -> Option<String> {
+    let (bytes, pieces) = (checked.size_bytes, checked.extents?);
+    is_fragmented(bytes, pieces).then(|| {
+        format!(
+            "{pieces} of {} on average: sequential I/O jumps from one to the next; a new copy mostly has fewer \
+             (filefrag -v lists them)",
+            Bytes(bytes / pieces).rounded()
+        )
+    })
+}
+
 fn as_text(target: &str, checked: &PathInspection, host: &[HostNote], detail: Detail) -> String {
     let mut text = format!("{target} ({})\n", kind_words(checked.kind));
     let mut line = |name: &str, value: String| text.push_str(&text::line(name, &value));
@@ -199,6 +213,7 @@ fn as_text(target: &str, checked: &PathInspection, host: &[HostNote], detail: De
     if let Some(device) = &checked.device {
         of_device(device, detail, &mut line);
     }
+    pieces(checked).into_iter().for_each(|says| line("pieces", says));
     notes(host, detail).into_iter().for_each(|note| line("note", note));
     match checked.identities.as_slice() {
         [] => {}

@@ -17,7 +17,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "inode->i_rwsem of Linux: exclusive for buffered writes, for writes that extend or allocate, and in \
         some file systems for all.",
     applies: |s| s.is_local() && s.is_file && s.writes() && s.outstanding > 2.0,
-    forms: &[expects, expects_of_small, expects_of_a_part, expects_of_mix],
+    forms: &[expects, expects_of_small, expects_of_a_part, expects_of_mix, expects_of_mix_on_flash],
     helps: "Spread the writes over several files, or use a file system that writes one in parallel (XFS, ext4 \
         on blocks that are allocated, without --cached).",
     gain: None,
@@ -78,5 +78,23 @@ fn expects_of_mix(quantity: Q, s: &Setting) -> Option<Range> {
         Q::PacedLatency => range(0.01, 0.5),
         Q::PacedToOne => range(0.6, 2.0),
         _ => expects(quantity, s),
+    }
+}
+
+/// Reads of flash take no longer than the writes that hold the lock, and one I/O at a time as long as several of these.
+fn expects_of_mix_on_flash(quantity: Q, s: &Setting) -> Option<Range> {
+    let writes = (1.0 - s.reads).max(0.1);
+    match quantity {
+        Q::Rate(E::ReadsOnly) => range(1.1, 7.0),
+        Q::Rate(E::WritesOnly) => range(writes * 0.9, writes * 1.5),
+        Q::Rate(E::OneOutstanding) => range(0.12, 0.5),
+        Q::Rate(E::LargerIo) => range(0.2, 0.97),
+        Q::LatencyOne => range(40.0, 200.0),
+        // The reads pass at once; where the mean is made by the writes, most I/Os are faster than it.
+        Q::MedianToMean => range(0.15, 1.1),
+        Q::LowToMean => range(0.05, 0.6),
+        Q::PacedLatency => range(0.05, 0.45),
+        Q::PacedToOne => range(0.9, 1.2),
+        _ => expects_of_mix(quantity, s),
     }
 }

@@ -16,7 +16,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "/proc/stat: time in use by others in the second before the first experiment, and time stolen by the \
         hypervisor in the measured window.",
     applies: |_| true,
-    forms: &[expects, expects_without_copies, expects_taking_turns],
+    forms: &[expects, expects_without_copies, expects_taking_turns, expects_of_one_worker],
     helps: "Stop the other programs, move the virtual machine, or bind the workers to CPUs of their own (--cpus). A \
         server of the target that runs on this host needs CPU itself: test from another host.",
     gain: None,
@@ -72,5 +72,19 @@ fn expects_taking_turns(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Trend => range(0.6, 1.6),
         Q::MedianToMean => range(0.3, 1.07),
         _ => None,
+    }
+}
+
+/// The one worker gets so little of a CPU that its turns take nearly all of an I/O's time: more in flight only wait for
+/// it, and a second worker gets as much again.
+fn expects_of_one_worker(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::OthersBusy => range(0.8, 1.02),
+        Q::Rate(E::OneOutstanding) => range(0.7, 1.03),
+        Q::Rate(E::MoreWorkers) => range(1.6, 2.15),
+        Q::LowToMean => range(0.8, 1.07),
+        Q::PacedLatency => range(0.6 / s.outstanding, 0.3),
+        Q::PacedToOne => range(0.85, 2.0),
+        _ => expects_without_copies(quantity, s),
     }
 }

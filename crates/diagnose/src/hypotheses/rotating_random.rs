@@ -69,3 +69,8 @@ fn expects_with_a_full_queue(quantity: Q, s: &Setting) -> Option<Range> {
         _ => expects(quantity, s),
     }
 }
+
+/// What disks with a queue do, for what drains to them.
+pub(super) fn of_disks(quantity: Q, s: &Setting) -> Option<Range> {
+    expects(quantity, s)
+}

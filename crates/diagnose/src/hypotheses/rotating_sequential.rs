@@ -15,7 +15,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         outer edge as at the inner one. Random I/O on the same disks is a hundred times slower in bytes.",
     source: "Zoned recording (docs/design/040-model.md).",
     applies: |s| s.has_medium() && s.random < 0.05,
-    forms: &[expects, expects_otherwise, expects_bytes_only],
+    forms: &[expects, expects_otherwise, expects_bytes_only, expects_of_many],
     helps: "More disks to stripe over; the outer tracks are the fastest.",
     gain: None,
     look: "Number of disks and the RAID level.",
@@ -57,6 +57,19 @@ fn expects_bytes_only(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::SmallerIo) => range(7.0, 8.4),
         Q::Rate(E::OneOutstanding) => range(0.1, 1.05),
         Q::PacedLatency => range(0.008, 0.65),
+        _ => expects(quantity, s),
+    }
+}
+
+/// More disks than the I/Os in flight reach: what is outstanding covers that many chunks of a stripe, and a deeper
+/// queue or larger I/Os cover more.
+fn expects_of_many(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::MoreOutstanding) => range(1.1, 3.6),
+        Q::Rate(E::LargerIo) => range(0.13, 0.45),
+        Q::Rate(E::SmallerIo) => range(1.0, 8.4),
+        Q::Rate(E::OneOutstanding) => range(0.8 / s.outstanding, 0.9),
+        Q::PacedLatency => range(0.1, 1.05),
         _ => expects(quantity, s),
     }
 }

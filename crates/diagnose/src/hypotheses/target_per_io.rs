@@ -56,6 +56,8 @@ fn expects_throttled(quantity: Q, s: &Setting) -> Option<Range> {
         Q::PacedToOne => range(0.2, 4.0),
         // Most pings arrive while the target is stopped.
         Q::PingWait => range(0.2, 15.0),
+        // TCP takes a target that stands still for tens of ms for a loss, and sends the end of what waits again.
+        Q::Resent => range(0.001, 20.0),
         Q::Rate(E::Base) | Q::Trend => range(0.65, 1.55),
         Q::Rate(E::MoreWorkers) | Q::Rate(E::MoreConnections) | Q::Rate(E::AfterIdle) => range(0.75, 1.3),
         Q::LatencyOne => range(25.0, 15_000.0),

@@ -24,6 +24,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         expects_of_writes,
         expects_of_writes_to_disks,
         expects_of_flash,
+        expects_of_writes_to_flash,
     ],
     helps: "More threads in the target's software, or several LUNs or files, if each is serialised separately.",
     gain: None,
@@ -134,5 +135,27 @@ fn expects_of_flash(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::Sequential) | Q::Rate(E::AfterIdle) => range(0.9, 1.3),
         Q::Rate(E::Base) => range(0.8, 1.25),
         _ => expects(quantity, s),
+    }
+}
+
+/// Writes wait for each other and end on flash behind a network: the way there and back takes several times as long as
+/// the lock is held, and reads pass.
+fn expects_of_writes_to_flash(quantity: Q, s: &Setting) -> Option<Range> {
+    if !s.writes() || s.reads == 0.0 {
+        return expects_of_flash(quantity, s);
+    }
+    match quantity {
+        Q::Rate(E::ReadsOnly) => range(1.6, 7.0),
+        Q::Rate(E::WritesOnly) => range((1.0 - s.reads) * 0.9, (1.0 - s.reads) * 1.4),
+        Q::Rate(E::OneOutstanding) => range(0.04, 0.3),
+        Q::Rate(E::LargerIo) => range(0.2, 0.95),
+        Q::Rate(E::SmallerIo) => range(0.98, 1.4),
+        Q::Rate(E::HotSpan) | Q::Rate(E::TenthSpan) | Q::Rate(E::Sequential) => range(0.95, 1.2),
+        Q::LatencyOne => range(100.0, 1500.0),
+        Q::MedianToMean => range(0.1, 0.6),
+        Q::LowToMean => range(0.05, 0.5),
+        Q::PacedLatency => range(0.03, 0.4),
+        Q::PacedToOne => range(0.9, 1.3),
+        _ => expects_of_writes(quantity, s),
     }
 }

@@ -15,7 +15,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         software alone, and does not measure storage.",
     source: "FIEMAP, GET LBA STATUS, blocks read before the run; files that Assay creates are written in full first.",
     applies: |s| s.reads > 0.0 && s.has_medium(),
-    forms: &[expects, expects_otherwise],
+    forms: &[expects, expects_otherwise, expects_of_a_part],
     helps: "Write the whole span before it is measured (--overwrite, or a file that Assay creates).",
     gain: None,
     look: "Which blocks the target has mapped.",
@@ -46,6 +46,16 @@ fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::MoreWorkers) => range(1.1, 2.1),
         Q::Rate(E::LargerIo) => range(0.15, 1.0),
         Q::Rate(E::WholeSpan) => None,
+        _ => expects(quantity, s),
+    }
+}
+
+/// What was never written lies together, and the rest is the slower part of the addresses.
+fn expects_of_a_part(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::SlowRegion => range(1.5, 300.0),
+        Q::MedianToMean => range(0.02, 1.07),
+        Q::LowToMean => range(0.005, 1.0),
         _ => expects(quantity, s),
     }
 }

@@ -25,21 +25,50 @@ const SPIN_DOWN_MAX: u64 = 127;
 /// A pool that is this full soon refuses writes.
 const FULL: f64 = 0.9;
 
-/// Returns what `smartctl` says of a disk. One that sleeps is left asleep.
+/// Fields of the health log of NVMe: as `smartctl` names them, and as `nvme` does.
+const NVME_FIELDS: [(&str, &str); 6] = [
+    ("media_errors", "media_errors"),
+    ("available_spare", "avail_spare"),
+    ("available_spare_threshold", "spare_thresh"),
+    ("percentage_used", "percent_used"),
+    ("warning_temp_time", "warning_temp_time"),
+    ("critical_comp_time", "critical_comp_time"),
+];
+
+/// Returns what `smartctl`, or else `nvme`, says of a disk. One that sleeps is left asleep.
 pub(super) fn drive(seen: &Seen<'_>) -> Vec<HostNote> {
     let is_disk = seen.folder.join("device").exists() && !seen.folder.join("partition").exists();
-    let program = found("smartctl").filter(|_| is_disk && seen.machine.is_this());
-    let ask = |program| {
+    if !is_disk || !seen.machine.is_this() {
+        return Vec::new();
+    }
+    let device = format!("/dev/{}", seen.name);
+    let ask = |program, words: &[&str]| -> Option<Value> {
         let mut command = Command::new(program);
-        command.args(["--json", "-a", "-g", "apm", "-n", "standby"]).arg(format!("/dev/{}", seen.name));
-        // Its exit status has a bit for each thing that is wrong with the drive.
+        command.args(words).arg(&device);
+        // The exit status of smartctl has a bit for each thing that is wrong with the drive.
         serde_json::from_str(&answer(command, ANSWER_WITHIN).ok()?.out).ok()
     };
-    let said: Option<Value> = program.and_then(ask);
-    said.map(|said| of_smart(&seen.name, &said)).unwrap_or_default()
+    if let Some(program) = found("smartctl") {
+        let said = ask(program, &["--json", "-a", "-g", "apm", "-n", "standby"]);
+        return said.map(|said| of_smart(&seen.name, &said)).unwrap_or_default();
+    }
+    let program = found("nvme").filter(|_| seen.name.starts_with("nvme"));
+    let said = program.and_then(|program| ask(program, &["smart-log", "-o", "json"]));
+    said.map(|said| of_nvme(&seen.name, &said)).unwrap_or_default()
 }
 
-/// The notes on an answer.
+/// The notes on an answer of `nvme smart-log`.
+fn of_nvme(name: &str, said: &Value) -> Vec<HostNote> {
+    let log: serde_json::Map<String, Value> = NVME_FIELDS
+        .iter()
+        .map(|(of_smartctl, own)| ((*of_smartctl).to_owned(), said[*own].clone()))
+        .collect();
+    let mut notes = of_smart(name, &serde_json::json!({ "nvme_smart_health_information_log": log }));
+    notes.iter_mut().for_each(|note| note.path = format!("nvme smart-log /dev/{name}"));
+    notes
+}
+
+/// The notes on an answer of `smartctl`.
 fn of_smart(name: &str, said: &Value) -> Vec<HostNote> {
     let number = |pointer: &str| said.pointer(pointer).and_then(Value::as_u64);
     let nvme = |field: &str| number(&format!("/nvme_smart_health_information_log/{field}"));
@@ -189,6 +218,26 @@ mod tests {
                 "sda was too hot for 12 minutes of its life: it slows itself down then",
             ]
         );
+    }
+
+    /// Without smartctl the health of a drive was not shown.
+    #[test]
+    fn what_nvme_says_of_a_drive_is_what_smartctl_says() {
+        let said = json!({
+            "critical_warning": 0, "avail_spare": 5, "spare_thresh": 10, "percent_used": 12, "media_errors": 4,
+            "warning_temp_time": 0, "critical_comp_time": 0,
+        });
+        let notes = of_nvme("nvme0n1", &said);
+        let says: Vec<&str> = notes.iter().map(|note| note.says.as_str()).collect();
+        assert_eq!(
+            says,
+            [
+                "nvme0n1 has counted 4 media errors: reads that it could not correct",
+                "nvme0n1 has 5 % of its spare blocks left, and 10 % is its own limit",
+            ]
+        );
+        assert!(notes.iter().all(|note| note.path == "nvme smart-log /dev/nvme0n1"), "{notes:?}");
+        assert_eq!(of_nvme("nvme0n1", &json!({})), []);
     }
 
     #[test]

@@ -40,6 +40,17 @@ fn a_limit_of_version_1_is_quoted_with_the_command_that_lifts_it() {
     assert_eq!(note.mend, format!("Lift the limit: echo '8:0 0' > /{path}"));
 }
 
+/// Version 1 throttles the group itself: a limit on the one above was quoted, and limits nobody.
+#[test]
+fn a_limit_of_version_1_on_the_group_above_is_none() {
+    let files = [
+        V1[0],
+        ("proc/self/cgroup", "5:blkio:/slow/below\n"),
+        ("sys/fs/cgroup/blkio/slow/blkio.throttle.read_iops_device", "8:0 800\n"),
+    ];
+    assert_eq!(notes(SDA, &files), []);
+}
+
 #[test]
 fn limits_of_version_2_are_those_of_the_groups_above_too() {
     let files = [

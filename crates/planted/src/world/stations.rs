@@ -24,16 +24,6 @@ impl Station {
         self.free_us[first] = end;
         end
     }
-
-    /// When the only server is free.
-    pub(super) fn free_at(&self, now: f64) -> f64 {
-        now.max(self.free_us[0])
-    }
-
-    /// Keeps the only server until then.
-    pub(super) fn hold_until(&mut self, end: f64) {
-        self.free_us[0] = self.free_us[0].max(end);
-    }
 }
 
 /// Links, each with two directions.
