@@ -12,7 +12,7 @@ use assay_record::{
     StepEnd, StepId, TargetFacts, Warning,
 };
 
-use assay_spec::{Placement, PlacementError};
+use assay_spec::{PlacedStep, Placement, PlacementError};
 
 use crate::nats::step_end::{HostStep, merged_end};
 use crate::nats::wire::{Noted, Placed, Said, What};
@@ -266,8 +266,7 @@ impl Merge {
             // That it was said is all that there is to it.
             What::Filling => Vec::new(),
             What::Ready(local) => {
-                let at = self.global(index, local);
-                self.hosts[index].ready = at.map(|(id, _)| id);
+                self.hosts[index].ready = self.global(index, local);
                 Vec::new()
             }
             What::Event(event) => self.event(index, *event),
@@ -338,11 +337,14 @@ impl Merge {
         events
     }
 
-    /// The place of a host's step in the record, and that of each of its jobs.
-    fn global(&self, host: usize, local: StepId) -> Option<(StepId, Vec<u32>)> {
+    /// The place of a host's step in the record.
+    fn global(&self, host: usize, local: StepId) -> Option<StepId> {
+        self.placed_step(host, local).map(|at| StepId { test: at.test, step: at.step })
+    }
+
+    fn placed_step(&self, host: usize, local: StepId) -> Option<&PlacedStep> {
         let steps = self.placement.hosts.get(host)?.steps.get(local.test as usize)?;
-        let at = steps.get(local.step as usize)?;
-        Some((StepId { test: at.test, step: at.step }, at.jobs.clone()))
+        steps.get(local.step as usize)
     }
 
     fn since_start(&self, unix_ns: i64) -> u64 {
@@ -375,7 +377,7 @@ impl Merge {
             // It begins for all hosts when the coordinator says so.
             RunEvent::StepStarted(_) => Vec::new(),
             RunEvent::StepSkipped { step: local, why } => {
-                let Some((id, _)) = self.global(index, local) else { return Vec::new() };
+                let Some(id) = self.global(index, local) else { return Vec::new() };
                 if let Some(part) = self.part(id, index) {
                     part.skipped = Some(why);
                 }
@@ -386,8 +388,9 @@ impl Merge {
             }
             RunEvent::Interval(mut interval) => {
                 let local = StepId { test: interval.test, step: interval.step };
-                let Some((id, jobs)) = self.global(index, local) else { return Vec::new() };
-                let Some(job) = jobs.get(interval.job as usize) else { return Vec::new() };
+                let Some(at) = self.placed_step(index, local) else { return Vec::new() };
+                let Some(job) = at.jobs.get(interval.job as usize) else { return Vec::new() };
+                let id = StepId { test: at.test, step: at.step };
                 (interval.test, interval.step, interval.job) = (id.test, id.step, *job);
                 let shift_ns = self.part(id, index).map_or(0, |part| part.shift_ns);
                 interval.start_ns = interval.start_ns.saturating_add(shift_ns);
@@ -403,7 +406,7 @@ impl Merge {
                 self.held_until_begun(at_ns, RunEvent::Warning(Warning { says, ..warning }))
             }
             RunEvent::StepEnded(end) => {
-                let Some((id, _)) = self.global(index, end.step) else { return Vec::new() };
+                let Some(id) = self.global(index, end.step) else { return Vec::new() };
                 if let Some(part) = self.part(id, index) {
                     part.end = Some(*end);
                 }
@@ -428,7 +431,7 @@ impl Merge {
         phase: Phase,
         (unix_ns, at_ns): (i64, u64),
     ) -> Vec<Event> {
-        let Some((id, _)) = self.global(host, local) else { return Vec::new() };
+        let Some(id) = self.global(host, local) else { return Vec::new() };
         let plan = &self.placement.plan;
         let planned = plan.tests.get(id.test as usize).and_then(|test| test.steps.get(id.step as usize));
         let warmup_ns = planned.map_or(0, |step| step.warmup.0);
