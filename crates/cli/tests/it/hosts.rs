@@ -130,6 +130,21 @@ fn a_gate_over_hosts_of_which_none_has_a_baseline_is_undecided() {
     }
 }
 
+/// Each host simulates an array of its own: two of them together were judged as one, at twice what it can do, and an
+/// array for each host by its name was looked for under the name {host}.
+#[test]
+fn simulated_arrays_of_hosts_are_not_one_array() {
+    let Some(nats) = nats::start("") else { return };
+    let (story, url) = (Story::new(), nats.url());
+    let _agents = ["nvme", "ssd-sata"].map(|name| agent(&story, &url, name));
+    story.write("p.toml", READS.replace("1s", "300ms"));
+    for target in ["sim:nvme", "sim:{host}"] {
+        let run = ["run", "p.toml", target, "--hosts", "nvme,ssd-sata", "--nats", &url, "--json"];
+        let held = story.assay(&[&run[..], &["--size", "1GiB"]].concat()).ends(DONE).json();
+        assert!(held["array"].is_null() && held["verdict"].is_null(), "{target}: {}", held["verdict"]);
+    }
+}
+
 /// An agent is killed in the middle and started anew: it knows nothing of the run, which ends with the other one.
 #[test]
 fn a_host_whose_agent_was_killed_is_named_and_the_others_go_on() {
