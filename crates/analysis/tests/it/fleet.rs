@@ -7,6 +7,9 @@ use assay_record::{
     TurnStats,
 };
 
+use assay_spec::units::PerSecond;
+use assay_spec::{Arrivals, Pacing};
+
 use crate::network::path;
 use crate::{found, run};
 
@@ -171,6 +174,21 @@ fn a_host_whose_cpus_others_have_is_named() {
     assert_eq!(says("busy-host", &[(0.8, 0.0), (0.8, 0.0), (0.2, 0.0)]), None);
     let stolen = says("steal", &[(0.2, 0.0), (0.2, 0.0), (0.2, 0.05)]).unwrap();
     assert!(stolen.contains("gave 5.0 % of the CPU time of c to other guests"), "{stolen}");
+}
+
+/// Of two hosts at one rate it was not said which one missed it.
+#[test]
+fn the_host_that_missed_its_rate_is_named() {
+    let (mut header, mut summary) = fleet(&[1000.0, 200.0]);
+    for job in &mut header.plan.tests[0].steps[0].jobs {
+        (job.pacing, job.outstanding) =
+            (Pacing::Open { rate: PerSecond(1000.0), arrivals: Arrivals::Constant }, 256);
+    }
+    for (job, ops) in summary.steps[0].jobs.iter_mut().zip([4000, 800]) {
+        (job.due, job.total.ops) = (Some(4000), ops);
+    }
+    let says = found("missed-rate", &header, &summary).unwrap().says;
+    assert!(says.contains("20.0 % of the 4000 I/Os of b that were due"), "{says}");
 }
 
 /// The second of two hosts that share a slow rate begins half a gap later, as it is meant to.
