@@ -587,9 +587,10 @@ fn clock_not_measured(hosts: &[(String, ClockOffset)]) -> Option<Warning> {
     Some(Warning {
         rule: "clock-not-measured".to_owned(),
         says: format!(
-            "The clock of {} did not answer before a step: its last offset counts, within {:.1} ms if nobody has set \
-             the clock since.",
-            names.join(", "),
+            "No answer came from the {} of {} before a step: the last offset counts, within {:.1} ms if nobody has set \
+             a clock since.",
+            if names.len() == 1 { "clock" } else { "clocks" },
+            named(&names),
             error_ns as f64 / 1e6
         ),
         next: "Look at the way from that host to the NATS server. Its rates stand; when its I/Os happened beside those \
@@ -610,14 +611,19 @@ fn targets_of(host: &HostState, count: usize) -> Vec<TargetFacts> {
     known.chain(std::iter::repeat_with(absent)).take(count).collect()
 }
 
+/// A few names, and how many more there are.
+fn named(names: &[&str]) -> String {
+    match names {
+        [a, b, c, rest @ ..] if !rest.is_empty() => format!("{a}, {b}, {c} and {} more", rest.len()),
+        few => few.join(", "),
+    }
+}
+
 /// The hosts as one machine: what can be added is added, and what differs is of the first.
 fn together(hosts: &[FleetHost]) -> HostFacts {
     let first = hosts.first().map(|host| host.facts.clone()).unwrap_or_default();
     let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
-    let name = match names.as_slice() {
-        [a, b, c, rest @ ..] if !rest.is_empty() => format!("{a}, {b}, {c} and {} more", rest.len()),
-        few => few.join(", "),
-    };
+    let name = named(&names);
     let sum = |of: fn(&HostFacts) -> u64| hosts.iter().map(|host| of(&host.facts)).sum::<u64>();
     HostFacts {
         name,
