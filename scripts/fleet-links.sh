@@ -23,7 +23,8 @@ PROCESSES=()
 cd "$WORK" || exit 1
 
 end() {
-    kill "${PROCESSES[@]}" 2>/dev/null
+    # tgtd goes for nothing less while it has a session.
+    kill -9 "${PROCESSES[@]}" 2>/dev/null
     wait 2>/dev/null
     for host in a b c; do ip netns del "fl-$host" 2>/dev/null; done
     ip netns del fl-san 2>/dev/null
