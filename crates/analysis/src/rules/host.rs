@@ -204,8 +204,8 @@ pub(crate) fn no_cpu_left(case: StepCase<'_>) -> Option<Fired> {
     })
 }
 
-/// Where others had the CPUs and the tester had too little of the rest: whose they are, and the shares of their time that
-/// was in use and that the hypervisor gave away, \[0, 1\].
+/// Where others had the CPUs and the tester had too little of the rest: whose they are, and the shares of their time
+/// that was in use and that the hypervisor gave away, \[0, 1\].
 pub(crate) fn taken_cpus(case: StepCase<'_>) -> Option<(String, [f64; 2])> {
     let gone = |host: &HostCpus<'_>| host.used.host_busy + host.used.steal;
     let taken = hosts(case)

@@ -131,8 +131,8 @@ fn assembled(store: &Store, name: &str, about: &About) -> anyhow::Result<Journal
     })
 }
 
-/// Over which hosts the next step runs: those of the journal, or of its last step. Where the latter are reached is in no
-/// record.
+/// Over which hosts the next step runs: those of the journal, or of its last step. Where the latter are reached is in
+/// no record.
 fn on_hosts(about: &About, steps: &[Measured]) -> Option<OnHosts> {
     let of_step = || {
         let hosts = steps.last()?.header.setting.hosts.iter().map(|host| host.name.clone());

@@ -1,6 +1,6 @@
-//! A distribution that was read and has few distinct times, as a second of a host mostly has: only its buckets that hold
-//! something. A coordinator reads thousands a second, and a whole histogram of each would be filled with zeros, walked
-//! through and forgotten.
+//! A distribution that was read and has few distinct times, as a second of a host mostly has: only its buckets that
+//! hold something. A coordinator reads thousands a second, and a whole histogram of each would be filled with zeros,
+//! walked through and forgotten.
 
 use std::cell::RefCell;
 
