@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn much_and_what_is_not_ours_is_left_to_others() {
         let mut much = blank();
-        (0..=OCCUPIED_MAX as u64).for_each(|bucket| much.record(shortest_ns(bucket as usize)).unwrap());
+        (0..=OCCUPIED_MAX).for_each(|bucket| much.record(shortest_ns(bucket)).unwrap());
         assert_eq!(read(&much), None);
         let mut finer = Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3).unwrap();
         finer.record(7).unwrap();
