@@ -9,12 +9,12 @@ use assay_store::{ListedRun, Look, Overview, Reader, StoreError, TargetVersion};
 
 use crate::targets::TargetRuns;
 
-/// Runs of all targets together that are remembered: each takes about a KiB, with the points of its trends.
-const KNOWN_RUNS_MAX: usize = 64_000;
+/// Runs of all targets, and points of their trends, that are remembered: each takes some hundred bytes.
+const KNOWN_MAX: usize = 300_000;
 
-/// Runs of targets that were read whole and are remembered: each takes some 4 KiB. A target with more is read whole
-/// each time.
-const WHOLE_RUNS_MAX: usize = 20_000;
+/// Runs of targets that were read whole, and their tests, that are remembered: each takes about a KiB. A target with
+/// more is read whole each time.
+const WHOLE_MAX: usize = 100_000;
 
 /// A target with its trends.
 #[derive(Debug, Clone, Default)]
@@ -32,9 +32,17 @@ pub struct TargetHistory {
 #[derive(Debug, Default)]
 pub struct KnownTargets {
     overview: Mutex<Overview>,
-    known: Mutex<BTreeMap<(String, usize), Known>>,
+    known: Mutex<Remembered>,
     /// The one that was asked for last at the end.
     whole: Mutex<Vec<(String, Whole)>>,
+}
+
+#[derive(Debug, Default)]
+struct Remembered {
+    /// By address, and the number of runs that was asked for.
+    targets: BTreeMap<(String, usize), Known>,
+    /// Of all of them together.
+    weight: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -52,10 +60,12 @@ struct Whole {
     history: Arc<TargetHistory>,
 }
 
-/// The runs of a part, the newest first, and what the store called them when they were read.
+/// The runs of a part, the newest first.
 #[derive(Debug, Clone)]
 struct WholePart {
-    version: TargetVersion,
+    /// What the store called them when they were read; `None` if something of them could not be read: its repair
+    /// changes no checksum.
+    version: Option<TargetVersion>,
     runs: Vec<Arc<ListedRun>>,
 }
 
@@ -71,6 +81,31 @@ impl TargetHistory {
     fn of(target: TargetRuns) -> Self {
         Self { trends: target.trends(), events: target.events(), target }
     }
+
+    /// Returns the number of runs and points.
+    fn weight(&self) -> usize {
+        let points = self.trends.iter().map(|trend| trend.points.len() + trend.others.len()).sum::<usize>();
+        self.target.runs.len() + points
+    }
+}
+
+impl Remembered {
+    /// Keeps what was read; without room what is there stays: all targets are read in turn, and none would be known
+    /// when it is asked for again.
+    fn keep(&mut self, key: (String, usize), known: Known, look: &Look) {
+        if let Some(old) = self.targets.remove(&key) {
+            self.weight -= old.history.weight();
+        }
+        if self.targets.len() > look.targets() {
+            self.targets.retain(|(address, _), _| look.runs_on(address) > 0);
+            self.weight = self.targets.values().map(|known| known.history.weight()).sum();
+        }
+        let weight = known.history.weight();
+        if self.weight + weight <= KNOWN_MAX {
+            self.weight += weight;
+            self.targets.insert(key, known);
+        }
+    }
 }
 
 impl KnownTargets {
@@ -79,7 +114,13 @@ impl KnownTargets {
     /// # Errors
     /// Where the store cannot be read.
     pub fn look(&self, store: &Reader) -> Result<Arc<Look>, StoreError> {
-        store.look(&mut self.overview.lock().unwrap_or_else(PoisonError::into_inner))
+        let lock = || self.overview.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nobody waits for the database of another one. What is put back may be the older of two looks; then some of it
+        // is read once more.
+        let mut overview = lock().clone();
+        let look = store.look(&mut overview)?;
+        *lock() = overview;
+        Ok(look)
     }
 
     /// Reads a target as [`TargetHistory::read`] does, anew where by the look a run of it was added, changed or removed
@@ -98,21 +139,13 @@ impl KnownTargets {
         let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (address.to_owned(), limit);
         let is_same = |known: &&Known| known.version == version;
-        if let Some(known) = lock().get(&key).filter(is_same) {
+        if let Some(known) = lock().targets.get(&key).filter(is_same) {
             return Ok(Arc::clone(&known.history));
         }
         let mut history = TargetHistory::read(store, address, limit)?;
         history.target.forget_older_digests();
         let history = Arc::new(history);
-        let mut all = lock();
-        all.remove(&key);
-        all.retain(|(address, _), _| look.runs_on(address) > 0);
-        // Where there is no room, what is there stays: all targets are read in turn, and none would be known when it
-        // is asked for again.
-        let runs = |of: &TargetHistory| of.target.runs.len();
-        if all.values().map(|known| runs(&known.history)).sum::<usize>() + runs(&history) <= KNOWN_RUNS_MAX {
-            all.insert(key, Known { version, history: Arc::clone(&history) });
-        }
+        lock().keep(key, Known { version, history: Arc::clone(&history) }, look);
         Ok(history)
     }
 
@@ -136,11 +169,13 @@ impl KnownTargets {
         let history = Arc::clone(&whole.history);
         let mut all = lock();
         all.retain(|(known, _)| known != address && look.runs_on(known) > 0);
-        all.push((address.to_owned(), whole));
-        let mut runs = 0;
+        if whole.weight() <= WHOLE_MAX {
+            all.push((address.to_owned(), whole));
+        }
+        let mut weight = 0;
         let keep = all.iter().rev().take_while(|(_, whole)| {
-            runs += whole.history.target.runs.len();
-            runs <= WHOLE_RUNS_MAX
+            weight += whole.weight();
+            weight <= WHOLE_MAX
         });
         let dropped = all.len() - keep.count();
         all.drain(..dropped);
@@ -149,17 +184,25 @@ impl KnownTargets {
 }
 
 impl Whole {
+    /// Returns the number of runs and tests.
+    fn weight(&self) -> usize {
+        let tests = |run: &Arc<ListedRun>| run.digest.as_ref().map_or(0, |digest| digest.tests.len());
+        self.history.target.runs.iter().map(|run| 1 + tests(run)).sum()
+    }
+
     /// Reads what changed since it was read.
     fn again(mut self, store: &Reader, look: &Look, address: &str) -> Result<Self, StoreError> {
         let mut parts: BTreeMap<i64, WholePart> = BTreeMap::new();
         let mut has_changed = false;
         for (number, version) in look.parts_of(address) {
-            let part = match self.parts.remove(&number).filter(|part| part.version == version) {
+            let part = match self.parts.remove(&number).filter(|part| part.version.as_ref() == Some(&version))
+            {
                 Some(part) => part,
                 None => {
                     has_changed = true;
-                    let runs = store.runs_of_part(address, number)?.into_iter().map(of_trends).map(Arc::new);
-                    WholePart { version, runs: runs.collect() }
+                    let runs = store.runs_of_part(address, number)?;
+                    let version = runs.iter().all(is_read).then_some(version);
+                    WholePart { version, runs: runs.into_iter().map(of_trends).map(Arc::new).collect() }
                 }
             };
             parts.insert(number, part);
@@ -175,6 +218,11 @@ impl Whole {
         let target = TargetRuns { address: address.to_owned(), count: runs.len(), runs };
         Ok(Self { parts, history: Arc::new(TargetHistory::of(target)) })
     }
+}
+
+/// Whether all of a run was read that its row and its digest have to say.
+fn is_read(run: &ListedRun) -> bool {
+    run.row.unreadable.is_none() && (run.digest.is_some() || run.row.is_running)
 }
 
 /// Returns a run without what no trend needs.

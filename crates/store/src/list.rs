@@ -4,6 +4,7 @@
 //! host, targets, and the words of the run's digest. How words are looked for in it is in `search.rs`.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use assay_record::{Outcome, RunDigest, Severity};
 
@@ -597,9 +598,14 @@ impl Passing {
         passing
     }
 
-    /// The condition to be one of the runs that this table and its condition have, with its one value.
-    pub(crate) fn among(dialect: Dialect, runs: &str, value: &str) -> Self {
-        Self { dialect, conditions: vec![among(runs)], values: vec![Wanted::Text(value.to_owned())] }
+    /// The condition to be a run on a target with one of these numbers.
+    pub(crate) fn on_target(dialect: Dialect, address: &str, numbers: RangeInclusive<i64>) -> Self {
+        let (first, last) = numbers.into_inner();
+        Self {
+            dialect,
+            conditions: vec![among("run_target WHERE address = ? AND run_id >= ? AND run_id <= ?")],
+            values: vec![Wanted::Text(address.to_owned()), Wanted::Number(first), Wanted::Number(last)],
+        }
     }
 
     /// Returns the same with one condition more.

@@ -2,8 +2,7 @@
 //!
 //! Runs are looked at in parts of [`PART_RUNS`] by their numbers. A look sums the checksums of each part, which two
 //! indexes hold, and reads what a part says of its targets again only where the sums are others: so a write costs the
-//! part that it changed, whoever wrote it and from where. Nothing is remembered of writes themselves, so that a store
-//! that was replaced is another one too.
+//! part that it changed, whoever wrote it and from where.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +20,7 @@ const PART_BITS: u32 = 10;
 const PART_RUNS: i64 = 1 << PART_BITS;
 
 /// What is known of all runs.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Overview {
     last: Arc<Look>,
 }
@@ -82,6 +81,11 @@ impl Look {
         self.targets.get(address).map_or(0, |sums| usize::try_from(sums.runs).unwrap_or(0))
     }
 
+    /// Returns the number of targets that have runs.
+    pub fn targets(&self) -> usize {
+        self.targets.len()
+    }
+
     /// Returns the number of runs that ended so.
     pub fn ended(&self, outcome: Outcome) -> usize {
         let name = serde_json::to_string(&outcome).unwrap_or_default();
@@ -105,15 +109,16 @@ fn are_same(parts: &BTreeMap<i64, Arc<Part>>, others: &BTreeMap<i64, Arc<Part>>)
 
 /// SQL of a sum of checksums, each by its place; it stays below 2^63 for a billion runs.
 fn sum_of(crc: &str, id: &str) -> String {
-    format!("CAST(COALESCE(sum((COALESCE({crc}, 0) * ({id} % 1000 + 1)) % 2147483647), 0) AS BIGINT)")
+    format!("CAST(COALESCE(sum((COALESCE({crc}, 0) * ({id} % 1024 + 1)) % 2147483647), 0) AS BIGINT)")
 }
 
 impl Reader {
     /// Brings what is known of all runs to what the store says now.
     pub fn look(&self, overview: &mut Overview) -> Result<Arc<Look>, StoreError> {
         let read = |source| self.read_error(source);
-        let going = self.going()?;
         let parts = self.database.snapshot(read, || self.parts(&overview.last.parts).map_err(read))?;
+        // Last: a run that begins in between is in the sums of the next look, and not one that ended unseen.
+        let going = self.going()?;
         if going != overview.last.going || !are_same(&parts, &overview.last.parts) {
             let mut look = Look { going, ..Look::default() };
             for part in parts.values() {
@@ -136,9 +141,8 @@ impl Reader {
     /// Returns the runs on a target of a part of all runs, the newest first.
     pub fn runs_of_part(&self, address: &str, number: i64) -> Result<Vec<ListedRun>, StoreError> {
         let first = number << PART_BITS;
-        let among =
-            format!("run_target WHERE address = ? AND run_id >= {first} AND run_id < {}", first + PART_RUNS);
-        let passing = Passing::among(self.database.dialect(), &among, address);
+        let last = first.saturating_add(PART_RUNS - 1);
+        let passing = Passing::on_target(self.database.dialect(), address, first..=last);
         Ok(self.list_passing(&passing, RunSlice::ALL, RunOrder::Newest)?.runs)
     }
 
@@ -178,10 +182,10 @@ impl Reader {
     /// Reads what a part says of its targets, and how its runs ended.
     fn part(&self, number: i64, all: Sums) -> Result<Part, SqlError> {
         let first = number << PART_BITS;
-        let values = values![first, first + PART_RUNS];
+        let values = values![first, first.saturating_add(PART_RUNS - 1)];
         let by_target = format!(
             "SELECT address, count(*), {}, {} FROM run_target JOIN run ON run.id = run_target.run_id LEFT JOIN digest \
-             ON digest.run_id = run.id WHERE run_target.run_id >= ?1 AND run_target.run_id < ?2 GROUP BY address",
+             ON digest.run_id = run.id WHERE run_target.run_id >= ?1 AND run_target.run_id <= ?2 GROUP BY address",
             sum_of("row_crc32c", "run.id"),
             sum_of("digest.crc32c", "run.id"),
         );
@@ -191,7 +195,7 @@ impl Reader {
         };
         let targets = self.database.rows(&by_target, values)?;
         let targets = targets.iter().map(of_target).collect::<Result<_, SqlError>>()?;
-        let by_outcome = "SELECT outcome, count(*) FROM run WHERE id >= ?1 AND id < ?2 AND outcome IS NOT NULL \
+        let by_outcome = "SELECT outcome, count(*) FROM run WHERE id >= ?1 AND id <= ?2 AND outcome IS NOT NULL \
                           GROUP BY outcome";
         let outcomes = self.database.rows(by_outcome, values)?;
         // One that is no text any more is that of a damaged row.

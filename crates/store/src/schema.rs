@@ -5,6 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::StoreError;
+use crate::live::are_live;
 
 /// Marks the file as Assay's in SQLite's own header: "Asay".
 pub(crate) const APPLICATION_ID: i64 = 0x4173_6179;
@@ -181,7 +182,11 @@ pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
         return Err(StoreError::Newer { path: path.into(), found, known: FORMAT });
     }
     if found == FORMAT && is_ours(connection).map_err(open)? {
-        // Where somebody else writes for long, or the disk is full, lists are slow until the next time.
+        // Where somebody else writes for long, or the disk is full, lists are slow until the next time: as beside a run
+        // that goes on, whose writer would wait until a large store is read.
+        if is_written(connection, path).map_err(open)? {
+            return Ok(());
+        }
         let _ = [INDEXES_OF_LISTS, INDEXES_OF_FILES].map(|indexes| connection.execute_batch(indexes));
         return Ok(());
     }
@@ -191,6 +196,13 @@ pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
     }
     apply(&transaction).map_err(open)?;
     transaction.commit().map_err(open)
+}
+
+/// Whether a run goes on in the store.
+fn is_written(connection: &Connection, path: &Path) -> rusqlite::Result<bool> {
+    let mut unended = connection.prepare("SELECT id FROM run WHERE outcome IS NULL")?;
+    let unended: Vec<i64> = unended.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(are_live(path, &unended).contains(&true))
 }
 
 /// Makes the tables of a format in an empty database.

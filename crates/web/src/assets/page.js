@@ -421,18 +421,23 @@ function fileButtons(svg) {
 (window.requestIdleCallback ?? setTimeout)(() => offerFiles(document));
 
 // Tables for a forum or a document, into the clipboard.
+const fetched = async (address) => {
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error(answer.statusText);
+  return new Blob([await answer.text()], { type: "text/plain" });
+};
 document.addEventListener("click", async (event) => {
   const button = event.target.closest?.("button.copy");
   if (!button) return;
   button.dataset.says ??= button.textContent;
   let says = "failed";
   try {
-    const answer = await fetch(button.dataset.copy);
-    if (answer.ok) {
-      await navigator.clipboard.writeText(await answer.text());
-      says = "copied";
-    }
+    // With what is still to come: a browser lets a page write only while it handles the click.
+    await navigator.clipboard.write([new ClipboardItem({ "text/plain": fetched(button.dataset.copy) })]);
+    says = "copied";
   } catch { /* The browser does not let this page, or the server is gone. */ }
+  // The text is what is read aloud from here on.
+  button.removeAttribute("aria-label");
   button.textContent = says;
   setTimeout(() => (button.textContent = button.dataset.says), 1500);
 });
