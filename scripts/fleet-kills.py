@@ -116,6 +116,13 @@ class Fleet:
     def start_nats(self):
         words = ["nats-server", "-js", "-a", "127.0.0.1", "-p", str(self.port), "-sd", f"{self.folder}/js"]
         self.nats = self.spawn(words)
+        # An agent that begins before the server is there has nobody to announce itself to.
+        for _ in range(100):
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return
+            except OSError:
+                time.sleep(0.05)
 
     def start_agent(self, host):
         self.agents[host] = self.spawn([ASSAY, "agent", "--nats", self.url, "--name", host])
@@ -133,6 +140,10 @@ class Fleet:
     def coordinator(self, words):
         with open(f"{self.folder}/out.json", "w") as out, open(f"{self.folder}/says.txt", "w") as says:
             return self.spawn([ASSAY, *words, "--nats", self.url, "--json"], out, says)
+
+    def shown(self, run_id):
+        with open(f"{self.folder}/out.json", "w") as out:
+            return self.spawn([ASSAY, "show", run_id, "--json"], out).wait()
 
     def says(self):
         with open(f"{self.folder}/says.txt") as says:
@@ -174,6 +185,9 @@ def play(fleet, listener, chance):
     except subprocess.TimeoutExpired:
         run.kill()
         return victim, after_s, away_s, None, {}, ["the run does not end"]
+    if victim == "coordinator" and code == 2 and "it is over and stored" in fleet.says():
+        # It was killed between storing the run and printing it.
+        code = fleet.shown(listener.run_id)
     return victim, after_s, away_s, code, *compared(fleet, listener, victim, code)
 
 

@@ -311,10 +311,10 @@ fn numbers(fired: &Fired) -> Option<[f64; 2]> {
 }
 
 fn host(case: StepCase<'_>) -> Option<Suspect> {
-    let [busy, steal] = taken_cpus(case)?;
+    let (whose, [busy, steal]) = taken_cpus(case)?;
     let stolen = format!(", and the hypervisor gave {:.0} % to other guests", steal * 100.0);
     let stolen = if steal < STEAL_SAID { "" } else { &stolen };
-    let evidence = format!("the CPUs of this host were {:.0} % busy{stolen}", busy * 100.0);
+    let evidence = format!("the CPUs {whose} were {:.0} % busy{stolen}", busy * 100.0);
     let limit = if busy_host(case).is_some() {
         "CPU time that other programs take"
     } else {

@@ -214,6 +214,9 @@ pub fn demand_table(resolved: &ResolvedArray, classes: &[Class], outstanding: f6
                     let host = &resolved.array().initiator;
                     format!("{} x {} of the clients", host.clients.value, host.link.name())
                 }
+                ResourceKind::Host if is_thread_of_target(resolved, classes) => {
+                    "the target's ZFS threads".to_owned()
+                }
                 ResourceKind::LinkRead | ResourceKind::LinkWrite => {
                     link_name(resolved, direction_name(classes, kind), servers)
                 }
@@ -282,11 +285,19 @@ fn ports_most(resolved: &ResolvedArray, classes: &[Class]) -> Option<f64> {
     (ns > 0.0).then(|| f64::from(resolved.shape.members) / ns * 1e9)
 }
 
-/// Whether the hosts' CPUs hold the load up, and not their links.
+/// Whether threads hold the load up, and not the links of the hosts.
 fn is_host_cpu(resolved: &ResolvedArray, classes: &[Class]) -> bool {
     let host = &resolved.array().initiator;
-    let cpu_ns = host.op_us.value * 1e3;
-    host.link == LinkRate::Unlimited || classes.iter().all(|c| c.io_cost.host_ns <= cpu_ns)
+    let cpu_ns = |c: &Class| resolved.target_thread_ns(c.io_cost.bytes).max(host.op_us.value * 1e3);
+    host.link == LinkRate::Unlimited || classes.iter().all(|c| c.io_cost.host_ns <= cpu_ns(c))
+}
+
+/// Whether these threads are those of the target, and not those of the hosts.
+fn is_thread_of_target(resolved: &ResolvedArray, classes: &[Class]) -> bool {
+    let own_ns = resolved.array().initiator.op_us.value * 1e3;
+    let share = |c: &&Class| c.share * c.io_cost.host_ns;
+    let most = classes.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
+    most.is_some_and(|c| resolved.target_thread_ns(c.io_cost.bytes) > own_ns)
 }
 
 /// `X <= N / R0`: what the I/Os in flight allow even if nothing queues.

@@ -9,6 +9,10 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use serde::{Deserialize, Serialize};
 
+mod few;
+
+use few::Few;
+
 /// Longest latency with its own bucket, ns: 2^42, about 73 minutes. Longer ones count as this long in percentiles,
 /// while mean and maximum stay exact.
 const HIGHEST_NS: u64 = 1 << 42;
@@ -21,8 +25,7 @@ const DIGITS: u8 = 2;
 /// hosts and time. One takes about 36 KiB.
 #[derive(Debug)]
 pub struct Latency {
-    /// `None` for one that was read or copied and holds nothing, as most do: 1,000 hosts say thousands a second.
-    histogram: Option<Histogram<u64>>,
+    times: Times,
     /// The stored form of one that was read, with the number of times in it: a coordinator passes on thousands a
     /// second, and to make it again costs more than all else that is done with them. Times are only ever added, or all
     /// cleared.
@@ -34,16 +37,50 @@ pub struct Latency {
     unplaced: u64,
 }
 
+/// Where the times are.
+#[derive(Debug)]
+enum Times {
+    /// None, in one that was read or copied, as most are: 1,000 hosts say thousands a second.
+    None,
+    /// In one that was read.
+    Few(Few),
+    Whole(Histogram<u64>),
+}
+
+impl Times {
+    /// Returns the histogram, made if it is not there.
+    #[inline]
+    fn whole_mut(&mut self) -> &mut Histogram<u64> {
+        if !matches!(self, Self::Whole(_)) {
+            self.make_whole();
+        }
+        let Self::Whole(whole) = self else { unreachable!("it was made whole") };
+        whole
+    }
+
+    #[cold]
+    fn make_whole(&mut self) {
+        *self = Self::Whole(match self {
+            Self::Few(few) => few.whole(),
+            _ => blank(),
+        });
+    }
+}
+
 fn blank() -> Histogram<u64> {
     Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS).expect("the bounds are constants that fit each other")
 }
 
 impl Clone for Latency {
     fn clone(&self) -> Self {
-        // What holds nothing needs no memory.
-        let histogram = self.placed().cloned();
+        let times = match &self.times {
+            Times::Few(few) => Times::Few(few.clone()),
+            Times::Whole(whole) if !whole.is_empty() => Times::Whole(whole.clone()),
+            // What holds nothing needs no memory.
+            Times::None | Times::Whole(_) => Times::None,
+        };
         let Self { sum_ns, min_ns, max_ns, unplaced, .. } = *self;
-        Self { histogram, read_as: None, sum_ns, min_ns, max_ns, unplaced }
+        Self { times, read_as: None, sum_ns, min_ns, max_ns, unplaced }
     }
 }
 
@@ -60,8 +97,8 @@ impl PartialEq for Latency {
 
 impl Default for Latency {
     fn default() -> Self {
-        let histogram = Some(blank());
-        Self { histogram, read_as: None, sum_ns: 0, min_ns: u64::MAX, max_ns: 0, unplaced: 0 }
+        let times = Times::Whole(blank());
+        Self { times, read_as: None, sum_ns: 0, min_ns: u64::MAX, max_ns: 0, unplaced: 0 }
     }
 }
 
@@ -101,19 +138,27 @@ impl Latency {
     }
 
     /// Returns the histogram, if there is a time in it.
-    fn placed(&self) -> Option<&Histogram<u64>> {
-        self.histogram.as_ref().filter(|histogram| !histogram.is_empty())
+    fn placed(&self) -> Option<Cow<'_, Histogram<u64>>> {
+        match &self.times {
+            Times::Whole(whole) => (!whole.is_empty()).then_some(Cow::Borrowed(whole)),
+            Times::Few(few) => (few.count() > 0).then(|| Cow::Owned(few.whole())),
+            Times::None => None,
+        }
     }
 
     /// Returns the number of times in the histogram.
     fn placed_count(&self) -> u64 {
-        self.histogram.as_ref().map_or(0, Histogram::len)
+        match &self.times {
+            Times::Whole(whole) => whole.len(),
+            Times::Few(few) => few.count(),
+            Times::None => 0,
+        }
     }
 
-    /// Counts one time. Never allocates, but for a distribution that was read or copied and held nothing.
+    /// Counts one time. Never allocates, but for a distribution that was read, or copied and held nothing.
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        self.histogram.get_or_insert_with(blank).saturating_record(ns);
+        self.times.whole_mut().saturating_record(ns);
         self.sum_ns = self.sum_ns.saturating_add(ns);
         self.min_ns = self.min_ns.min(ns);
         self.max_ns = self.max_ns.max(ns);
@@ -126,7 +171,7 @@ impl Latency {
         if count == 0 {
             return;
         }
-        self.histogram.get_or_insert_with(blank).saturating_record_n(ns, count);
+        self.times.whole_mut().saturating_record_n(ns, count);
         self.sum_ns = self.sum_ns.saturating_add(ns.saturating_mul(count));
         self.min_ns = self.min_ns.min(ns);
         self.max_ns = self.max_ns.max(ns);
@@ -137,10 +182,14 @@ impl Latency {
         if other.is_empty() {
             return;
         }
-        match (&mut self.histogram, other.placed()) {
-            (_, None) => {}
-            (Some(own), Some(others)) => own.add(others).expect("all distributions have the same bounds"),
-            (own, Some(others)) => *own = Some(others.clone()),
+        match (&mut self.times, &other.times) {
+            (_, Times::None) => {}
+            (Times::None, Times::Few(few)) => self.times = Times::Few(few.clone()),
+            (times, Times::Few(few)) => few.add_to(times.whole_mut()),
+            (Times::None, Times::Whole(others)) => self.times = Times::Whole(others.clone()),
+            (times, Times::Whole(others)) => {
+                times.whole_mut().add(others).expect("all distributions have the same bounds");
+            }
         }
         self.unplaced = self.unplaced.saturating_add(other.unplaced);
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
@@ -153,7 +202,10 @@ impl Latency {
         if self.is_empty() {
             return;
         }
-        self.histogram.iter_mut().for_each(Histogram::reset);
+        match &mut self.times {
+            Times::Whole(whole) => whole.reset(),
+            times => *times = Times::None,
+        }
         self.read_as = None;
         (self.sum_ns, self.min_ns, self.max_ns, self.unplaced) = (0, u64::MAX, 0, 0);
     }
@@ -206,10 +258,8 @@ impl Latency {
 
     /// Returns the share of times at or below `ns`, in [0, 1].
     pub fn share_at_or_below(&self, ns: u64) -> f64 {
-        match &self.histogram {
-            Some(histogram) if !self.is_empty() => histogram.quantile_below(ns.min(HIGHEST_NS)),
-            _ => 0.0,
-        }
+        // Of times without a place, all are above it.
+        self.placed().map_or(0.0, |histogram| histogram.quantile_below(ns.min(HIGHEST_NS)))
     }
 
     /// Returns the histogram in HdrHistogram's V2 compressed form, base64, as in its interval logs.
@@ -218,17 +268,18 @@ impl Latency {
     }
 
     fn hdr(&self) -> Cow<'_, str> {
-        match (self.placed(), &self.read_as) {
-            (None, _) => EMPTY.as_str().into(),
-            (Some(histogram), Some((count, text))) if histogram.len() == *count => Cow::from(&**text),
-            (Some(histogram), _) => encoded(histogram).into(),
+        match &self.read_as {
+            Some((count, text)) if *count > 0 && *count == self.placed_count() => Cow::from(&**text),
+            _ => self.placed().map_or_else(|| EMPTY.as_str().into(), |histogram| encoded(&histogram).into()),
         }
     }
 
     /// Returns the occupied buckets in ascending order: (upper end in ns, count).
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
-        let recorded = self.histogram.iter().flat_map(Histogram::iter_recorded);
-        recorded.map(|v| (v.value_iterated_to(), v.count_at_value()))
+        let placed = self.placed();
+        let recorded = placed.iter().flat_map(|histogram| histogram.iter_recorded());
+        let buckets = recorded.map(|v| (v.value_iterated_to(), v.count_at_value()));
+        buckets.collect::<Vec<_>>().into_iter()
     }
 }
 
@@ -280,23 +331,34 @@ impl<'de> Deserialize<'de> for Latency {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::Error;
         let Stored { sum_ns, min_ns, max_ns, hdr, unplaced } = Stored::deserialize(deserializer)?;
-        let of = |histogram, read_as| Self { histogram, read_as, sum_ns, min_ns, max_ns, unplaced };
+        let of = |times, read_as| Self { times, read_as, sum_ns, min_ns, max_ns, unplaced };
         // Most of a run's distributions: writes of a load that only reads.
         if hdr == *EMPTY {
-            return Ok(of(None, None));
+            return Ok(of(Times::None, None));
         }
         let bytes = BASE64.decode(hdr.as_bytes()).map_err(D::Error::custom)?;
-        let read: Histogram<u64> = Deserializer::new()
-            .deserialize(&mut bytes.as_slice())
-            .map_err(|e| D::Error::custom(format!("{e:?}")))?;
-        if (read.low(), read.high(), read.sigfig()) == (1, HIGHEST_NS, DIGITS) && !read.is_auto_resize() {
-            let read_as = (read.len(), hdr.into_owned().into_boxed_str());
-            return Ok(of(Some(read), Some(read_as)));
-        }
-        let mut own = blank();
-        // Adding keeps our own bounds, whatever the bounds of the stored histogram.
-        own.add(&read).map_err(|e| D::Error::custom(format!("{e:?}")))?;
-        Ok(of(Some(own), None))
+        let (times, count) = match Few::read(&bytes) {
+            Some(few) => {
+                let count = few.count();
+                (Times::Few(few), count)
+            }
+            None => {
+                let read: Histogram<u64> = Deserializer::new()
+                    .deserialize(&mut bytes.as_slice())
+                    .map_err(|e| D::Error::custom(format!("{e:?}")))?;
+                if (read.low(), read.high(), read.sigfig()) != (1, HIGHEST_NS, DIGITS)
+                    || read.is_auto_resize()
+                {
+                    let mut own = blank();
+                    // Adding keeps our own bounds, whatever the bounds of the stored histogram.
+                    own.add(&read).map_err(|e| D::Error::custom(format!("{e:?}")))?;
+                    return Ok(of(Times::Whole(own), None));
+                }
+                let count = read.len();
+                (Times::Whole(read), count)
+            }
+        };
+        Ok(of(times, Some((count, hdr.into_owned().into_boxed_str()))))
     }
 }
 

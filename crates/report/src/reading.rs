@@ -6,7 +6,7 @@ use assay_analysis::Estimate;
 use assay_analysis::compare::{Facet, FindingNote, ResultSet, Row, Source, Weight, facets, load_facets};
 use assay_analysis::{Load, Severity, options, rule_name};
 use assay_model::quantity::Bounds;
-use assay_record::{HostFacts, RunHeader, StatedMemory, TargetFacts};
+use assay_record::{FleetHost, HostFacts, RunHeader, RunSetting, StatedMemory, TargetFacts};
 use assay_spec::Plan;
 use serde::Deserialize;
 
@@ -95,7 +95,7 @@ pub fn read(text: &str) -> Result<(ResultSet, Option<String>), String> {
     if document.schema != SCHEMA {
         return Err(format!("its schema is `{}`; only `{SCHEMA}` can be compared", document.schema));
     }
-    let header = RunHeader {
+    let mut header = RunHeader {
         run: document.run.clone(),
         version: document.version,
         started_unix_ms: 0,
@@ -105,9 +105,10 @@ pub fn read(text: &str) -> Result<(ResultSet, Option<String>), String> {
         array: document.array.clone().flatten(),
         stated: document.stated,
         imported: None,
-        setting: assay_record::RunSetting::default(),
+        setting: RunSetting::default(),
         diagnosis: None,
     };
+    header.setting.hosts = hosts(&header.plan);
     let targets: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
     let mut facets = facets(&header);
     facets.retain(|facet| document.array.is_some() || facet.name != "array");
@@ -116,6 +117,7 @@ pub fn read(text: &str) -> Result<(ResultSet, Option<String>), String> {
         source: Source::Run,
         about: format!("{} on {}", header.plan.name, targets.join(", ")),
         options: options(&header.plan),
+        hosts: header.setting.hosts.iter().map(|host| host.name.clone()).collect(),
         facets,
         rows: document.tests.iter().filter(|t| t.total.iops > 0.0).map(|t| row(&header.plan, t)).collect(),
         findings: document.findings.into_iter().map(note).collect(),
@@ -125,6 +127,19 @@ pub fn read(text: &str) -> Result<(ResultSet, Option<String>), String> {
         id: document.run,
     };
     Ok((reading, document.label))
+}
+
+/// The hosts of a run of several, of which the document has the names: each job is of one of them.
+fn hosts(plan: &Plan) -> Vec<FleetHost> {
+    let mut hosts: Vec<FleetHost> = Vec::new();
+    for name in
+        plan.tests.iter().flat_map(|test| &test.steps).flat_map(|step| &step.jobs).flat_map(|job| &job.hosts)
+    {
+        if !hosts.iter().any(|host| host.name == *name) {
+            hosts.push(FleetHost { name: name.clone(), facts: HostFacts::default() });
+        }
+    }
+    hosts
 }
 
 /// Tells a field that is null from one that is missing.

@@ -20,6 +20,9 @@ pub(crate) const CHECKPOINT_PAGES: i64 = 8_192;
 /// reader, a run grows for hours.
 const CACHE_KIB: i64 = 512;
 
+/// An event and its JSON.
+type Line<'e> = (&'e Event, &'e str);
+
 /// Why events are missing from some moment on.
 #[derive(Debug)]
 struct Lost {
@@ -104,8 +107,31 @@ impl RunWriter {
     /// As [`RunWriter::append`]; of events that cannot be stored together, those before the first one that cannot be
     /// stored are.
     pub fn append_all(&mut self, events: &[Event]) -> Result<(), StoreError> {
-        let events: Vec<&Event> =
-            events.iter().filter(|event| !matches!(event.what, RunEvent::Started(_))).collect();
+        let mut lines = Vec::with_capacity(events.len());
+        let mut unwritten = None;
+        for event in events {
+            match serde_json::to_string(event) {
+                Ok(line) => lines.push((event, line)),
+                Err(source) => {
+                    unwritten = Some(StoreError::Encode { path: self.to.address.clone(), source });
+                    break;
+                }
+            }
+        }
+        self.append_lines(&lines)?;
+        unwritten.map_or(Ok(()), |error| Err(self.fail(error)))
+    }
+
+    /// The same of events whose JSON is there already.
+    ///
+    /// # Errors
+    /// As [`RunWriter::append_all`].
+    pub fn append_lines(&mut self, events: &[(&Event, String)]) -> Result<(), StoreError> {
+        let events: Vec<Line<'_>> = events
+            .iter()
+            .filter(|(event, _)| !matches!(event.what, RunEvent::Started(_)))
+            .map(|(event, line)| (*event, line.as_str()))
+            .collect();
         if events.is_empty() {
             return Ok(());
         }
@@ -115,7 +141,7 @@ impl RunWriter {
         match self.append_together(&events) {
             Err(error) if events.len() > 1 && self.sequence == before && !error.is_away() => {
                 // Nothing of them is there. As many as can be are stored, as if they had come one by one.
-                let mut one_by_one = events.iter().map(|event| self.append_together(&[event]));
+                let mut one_by_one = events.iter().map(|event| self.append_together(&[*event]));
                 let stored = one_by_one.try_for_each(|stored| stored);
                 stored.map_err(|error| self.fail(error))
             }
@@ -136,12 +162,13 @@ impl RunWriter {
         error
     }
 
-    fn append_together(&mut self, events: &[&Event]) -> Result<(), StoreError> {
+    fn append_together(&mut self, events: &[Line<'_>]) -> Result<(), StoreError> {
         insert_events(&self.to, (self.run_id, self.sequence), events)?;
         self.sequence += i64::try_from(events.len()).unwrap_or(0);
-        self.has_ended |= events.iter().any(|event| matches!(event.what, RunEvent::Ended(_)));
+        self.has_ended |= events.iter().any(|(event, _)| matches!(event.what, RunEvent::Ended(_)));
         self.to.check()?;
-        let is_quiet = |event: &&Event| matches!(event.what, RunEvent::StepEnded(_) | RunEvent::Ended(_));
+        let is_quiet =
+            |(event, _): &Line<'_>| matches!(event.what, RunEvent::StepEnded(_) | RunEvent::Ended(_));
         if events.iter().any(is_quiet) { self.flush() } else { Ok(()) }
     }
 
@@ -328,11 +355,9 @@ pub(crate) fn insert_run(
 
 /// Inserts events of a run, the first with that number and all in one transaction; the last one of a run has the
 /// outcome for its row.
-fn insert_events(to: &OpenStore, (run_id, first): (i64, i64), events: &[&Event]) -> Result<(), StoreError> {
-    let encode = |source| StoreError::Encode { path: to.address.clone(), source };
-    let bodies = events.iter().map(serde_json::to_string);
-    let bodies = bodies.collect::<Result<Vec<_>, _>>().map_err(encode)?;
-    let outcome = events.iter().find_map(|event| match event.what {
+fn insert_events(to: &OpenStore, (run_id, first): (i64, i64), events: &[Line<'_>]) -> Result<(), StoreError> {
+    let bodies: Vec<&str> = events.iter().map(|(_, line)| *line).collect();
+    let outcome = events.iter().find_map(|(event, _)| match event.what {
         RunEvent::Ended(outcome) => Some(outcome),
         _ => None,
     });
@@ -366,11 +391,12 @@ pub(crate) fn insert_event(
 pub(crate) fn insert_lines(
     to: &OpenStore,
     (run_id, first): (i64, i64),
-    bodies: &[String],
+    bodies: &[impl AsRef<str>],
 ) -> Result<(), StoreError> {
     let insert = "INSERT INTO event (run_id, sequence, body, crc32c) VALUES (?1, ?2, ?3, ?4)";
     let rows = (first..)
         .zip(bodies)
+        .map(|(sequence, body)| (sequence, body.as_ref()))
         .map(|(sequence, body)| values![run_id, sequence, body, crc32c::crc32c(body.as_bytes())].to_vec());
     let rows: Vec<Vec<Value<'_>>> = rows.collect();
     to.database.execute_each(insert, &rows).map_err(|source| to.write_error(source))

@@ -62,13 +62,14 @@ fn value<'r>(set: &'r ResultSet, facet: &str) -> Option<&'r str> {
 
 /// `null:`, if that is the target.
 fn measures_tester(set: &ResultSet) -> Option<&str> {
-    value(set, TARGET).filter(|target| target.starts_with("null:"))
+    let host = set.hosts.first().map_or_else(String::new, |host| format!("{host}:"));
+    value(set, TARGET).and_then(|targets| targets.strip_prefix(&host)).filter(|own| own.starts_with("null:"))
 }
 
 /// The command that runs the plan of one side on the targets of another, over the same span.
 fn again(first: &ResultSet, own: &ResultSet, options: &str) -> String {
     let plan = value(first, "plan").and_then(suite_titled).map_or("PLAN", |suite| suite.name);
-    let targets = value(own, TARGET).map_or_else(|| "TARGET".to_owned(), typed);
+    let targets = value(own, TARGET).map_or_else(|| "TARGET".to_owned(), |of| typed(of, &own.hosts));
     // Spans of several targets that differ are joined.
     let span = value(first, "span").filter(|span| !span.contains(','));
     let size = span.filter(|_| value(own, TARGET).is_some()).map(|span| format!(" --size {span}"));
@@ -77,11 +78,51 @@ fn again(first: &ResultSet, own: &ResultSet, options: &str) -> String {
 }
 
 /// The targets of a facet as a shell takes them. A diagnosis has other ways to a target beside it, `TARGET (one path)`,
-/// which are no addresses.
-fn typed(targets: &str) -> String {
+/// which are no addresses. Of several hosts the record has those of each, behind its name; where they are reached is in
+/// no record.
+fn typed(targets: &str, hosts: &[String]) -> String {
     let all: Vec<&str> = targets.split(", ").collect();
+    if !hosts.is_empty() {
+        let patterns = patterns(&all, hosts).unwrap_or_else(|| vec!["TARGET".to_owned()]);
+        let patterns: Vec<String> = patterns.iter().map(|pattern| quoted(pattern)).collect();
+        return format!(
+            "{} --hosts {} --nats nats://HOST:4222",
+            patterns.join(" "),
+            quoted(&hosts.join(","))
+        );
+    }
     let is_way = |target: &&str| target.rsplit_once(" (").is_some_and(|(address, _)| all.contains(&address));
     all.iter().copied().filter(|target| !is_way(target)).map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// What was typed so that each host has these targets, with {host} for its name.
+fn patterns(all: &[&str], hosts: &[String]) -> Option<Vec<String>> {
+    let of = |host: &String| -> Vec<&str> {
+        all.iter().filter_map(|target| target.strip_prefix(host.as_str())?.strip_prefix(':')).collect()
+    };
+    let each: Vec<Vec<&str>> = hosts.iter().map(of).collect();
+    let count = each.first().filter(|first| each.iter().all(|own| own.len() == first.len()))?.len();
+    let pattern = |index: usize| {
+        let mut rests: Vec<&str> = each.iter().map(|own| own[index]).collect();
+        let mut pattern = String::new();
+        while let Some(next) = rests[0].chars().next() {
+            let behind_name = || -> Option<Vec<&str>> {
+                rests.iter().zip(hosts).map(|(rest, host)| rest.strip_prefix(host.as_str())).collect()
+            };
+            rests = match behind_name().filter(|_| hosts.len() > 1) {
+                Some(behind) => {
+                    pattern.push_str("{host}");
+                    behind
+                }
+                None => {
+                    pattern.push(next);
+                    rests.iter().map(|rest| rest.strip_prefix(next)).collect::<Option<_>>()?
+                }
+            };
+        }
+        rests.iter().all(|rest| rest.is_empty()).then_some(pattern)
+    };
+    (0..count).map(pattern).collect()
 }
 
 #[cfg(test)]
@@ -90,11 +131,31 @@ mod tests {
 
     #[test]
     fn a_printed_command_can_be_copied_into_a_shell() {
-        assert_eq!(typed("a.dat, /dev/sdb"), "a.dat /dev/sdb");
+        assert_eq!(typed("a.dat, /dev/sdb", &[]), "a.dat /dev/sdb");
         assert_eq!(
-            typed("iscsi://nas/iqn.2004-01.example:disk/1?portals=all&paths=2, it's.dat"),
+            typed("iscsi://nas/iqn.2004-01.example:disk/1?portals=all&paths=2, it's.dat", &[]),
             r"'iscsi://nas/iqn.2004-01.example:disk/1?portals=all&paths=2' 'it'\''s.dat'"
         );
-        assert_eq!(typed("/dev/sdb, /dev/sdb (one path)"), "/dev/sdb");
+        assert_eq!(typed("/dev/sdb, /dev/sdb (one path)", &[]), "/dev/sdb");
+    }
+
+    /// It said `assay run PLAN a:/mnt/a/t.dat b:/mnt/b/t.dat`, which are no targets.
+    #[test]
+    fn the_targets_of_hosts_are_printed_as_they_are_typed() {
+        let of = |targets: &str, hosts: &[&str]| {
+            let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
+            let typed = typed(targets, &hosts);
+            typed.strip_suffix(" --nats nats://HOST:4222").unwrap().to_owned()
+        };
+        for (targets, hosts, expected) in [
+            ("a:/data/a/t.dat, b:/data/b/t.dat", &["a", "b"][..], "'/data/{host}/t.dat' --hosts a,b"),
+            ("a:null:, b:null:", &["a", "b"], "null: --hosts a,b"),
+            ("e1:/e1, e1:/x, e2:/e2, e2:/x", &["e1", "e2"], "'/{host}' /x --hosts e1,e2"),
+            ("e1:iscsi://n/iqn.x:e1/0", &["e1"], "iscsi://n/iqn.x:e1/0 --hosts e1"),
+            ("a:/dev/sdb, b:/dev/sdc", &["a", "b"], "TARGET --hosts a,b"),
+            ("a:/t, b:/t2", &["a", "b"], "TARGET --hosts a,b"),
+        ] {
+            assert_eq!(of(targets, hosts), expected);
+        }
     }
 }

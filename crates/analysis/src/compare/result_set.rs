@@ -48,6 +48,8 @@ pub struct ResultSet {
     pub about: String,
     /// What the command line changed in the plan, as it is typed; empty where it changed nothing.
     pub options: Vec<String>,
+    /// The hosts that measured it together; empty where one host did.
+    pub hosts: Vec<String>,
     /// Conditions beside the storage that the results depend on.
     pub facets: Vec<Facet>,
     /// In the order of the plan.
@@ -163,6 +165,7 @@ impl ResultSet {
             source: Source::Run,
             about: about(header),
             options: options(&header.plan),
+            hosts: header.setting.hosts.iter().map(|host| host.name.clone()).collect(),
             facets,
             rows,
             findings: findings.iter().map(FindingNote::of).collect(),
@@ -206,6 +209,7 @@ impl ResultSet {
             source: Source::Article,
             about: table.system.clone(),
             options: Vec::new(),
+            hosts: Vec::new(),
             facets: vec![Facet::new("measured by", "the author of the article", Weight::Weakens)],
             rows: rows.collect(),
             findings: judgement.findings.iter().map(FindingNote::of).collect(),

@@ -1,5 +1,7 @@
 //! About the host: whether the tester had the machine to itself, and whether it was the bottleneck.
 
+use assay_record::StepCpu;
+
 use super::{Fired, StepCase, flush_wait};
 use crate::figures::{time, whole};
 use crate::finding::{Evidence, Severity};
@@ -29,6 +31,49 @@ const CEILING_SHARE_MAX: f64 = 0.7;
 const SERVED_HERE: &str = "The server of the target runs on this host and needs CPU itself: run from another host, or \
                            count its work as part of the target.";
 const STOP_OTHERS: &str = "Stop the other programs (top shows them), then run again.";
+const STOP_OTHERS_THERE: &str = "Stop the other programs of that host (top shows them), then run again.";
+
+/// The CPUs of a host in a step.
+struct HostCpus<'r> {
+    /// Its name where it is one of several.
+    name: Option<&'r str>,
+    used: StepCpu,
+    /// Share of their time that the tester used, \[0, 1\].
+    tester: f64,
+}
+
+impl HostCpus<'_> {
+    fn others(&self) -> f64 {
+        self.used.host_busy - self.tester
+    }
+
+    /// What follows the name of a share: "of this host" and "of b".
+    fn of(&self) -> String {
+        self.name.map_or_else(|| "of this host".to_owned(), |name| format!("of {name}"))
+    }
+}
+
+/// The CPUs of every host of a step, each by itself: the mean of several hides the one that is busy.
+fn hosts(case: StepCase<'_>) -> Vec<HostCpus<'_>> {
+    let Some(seconds) = cpu_seconds(case) else { return Vec::new() };
+    let share = |used: StepCpu, cpus: u32| used.tester_ns as f64 / 1e9 / seconds / f64::from(cpus);
+    let header = case.run.header;
+    if header.setting.hosts.is_empty() {
+        let cpus = header.host.cpus_online;
+        let used = case.step.cpu.used.filter(|_| cpus > 0);
+        return used
+            .map(|used| HostCpus { name: None, used, tester: share(used, cpus) })
+            .into_iter()
+            .collect();
+    }
+    let known = header.setting.hosts.iter().filter(|host| host.facts.cpus_online > 0);
+    let of_step = known.filter_map(|host| {
+        let end = case.step.hosts.iter().find(|end| end.host == host.name && end.lost.is_none())?;
+        let tester = share(end.cpu, host.facts.cpus_online);
+        Some(HostCpus { name: Some(&host.name), used: end.cpu, tester })
+    });
+    of_step.collect()
+}
 
 /// Whether a target is served by this very host: what is busy then is the target.
 fn is_served_here(case: StepCase<'_>) -> bool {
@@ -41,14 +86,19 @@ fn is_served_here(case: StepCase<'_>) -> bool {
 
 /// The hypervisor gave CPU time to others.
 pub(super) fn steal(case: StepCase<'_>) -> Option<Fired> {
+    // How much it took is known also where the time of the tester is not.
     let steal = case.step.cpu.used?.steal;
+    let of_each = case.step.hosts.iter().map(|end| (Some(end.host.as_str()), end.cpu.steal));
+    let (name, steal) = of_each.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((None, steal));
     if steal <= STEAL_MAX {
         return None;
     }
+    let whose =
+        name.map_or_else(|| "this host's CPU time".to_owned(), |name| format!("the CPU time of {name}"));
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "The hypervisor gave {:.1} % of this host's CPU time to other guests: latencies include waiting for a CPU.",
+            "The hypervisor gave {:.1} % of {whose} to other guests: latencies include waiting for a CPU.",
             steal * 100.0
         ),
         evidence: vec![Evidence::new("steal", steal * 100.0, "%")],
@@ -154,44 +204,54 @@ pub(crate) fn no_cpu_left(case: StepCase<'_>) -> Option<Fired> {
     })
 }
 
-/// Share of this host's CPU time that the tester used, \[0, 1\].
-fn tester_share(case: StepCase<'_>) -> Option<f64> {
-    let cpus = f64::from(case.run.header.host.cpus_online);
-    let seconds = cpu_seconds(case).filter(|_| cpus > 0.0)?;
-    Some(case.step.cpu.used?.tester_ns as f64 / 1e9 / seconds / cpus)
-}
-
-/// Shares of the CPU time that was in use and that the hypervisor gave away, where the tester had too little of the
-/// rest, \[0, 1\].
-pub(crate) fn taken_cpus(case: StepCase<'_>) -> Option<[f64; 2]> {
-    let used = case.step.cpu.used?;
-    let gone = used.host_busy + used.steal;
-    (gone > HOST_BUSY_MAX && gone - tester_share(case)? > OTHERS_MAX).then_some([used.host_busy, used.steal])
+/// Where others had the CPUs and the tester had too little of the rest: whose they are, and the shares of their time
+/// that was in use and that the hypervisor gave away, \[0, 1\].
+pub(crate) fn taken_cpus(case: StepCase<'_>) -> Option<(String, [f64; 2])> {
+    let gone = |host: &HostCpus<'_>| host.used.host_busy + host.used.steal;
+    let taken = hosts(case)
+        .into_iter()
+        .filter(|host| gone(host) > HOST_BUSY_MAX && gone(host) - host.tester > OTHERS_MAX);
+    let worst = taken.max_by(|a, b| (gone(a) - a.tester).total_cmp(&(gone(b) - b.tester)))?;
+    Some((worst.of(), [worst.used.host_busy, worst.used.steal]))
 }
 
 /// Other programs took the CPUs: I/Os waited for one.
 pub(crate) fn busy_host(case: StepCase<'_>) -> Option<Fired> {
-    let used = case.step.cpu.used?;
-    let tester = tester_share(case)?;
-    let others = used.host_busy - tester;
-    if used.host_busy <= HOST_BUSY_MAX || others <= OTHERS_MAX {
-        return None;
-    }
-    Some(Fired {
-        severity: Severity::Warning,
-        says: format!(
-            "This host's CPUs were {:.0} % busy, of which the tester used {:.0} %: I/Os waited for a CPU, and \
-             latencies include that.",
-            used.host_busy * 100.0,
-            tester * 100.0
+    let is_busy = |host: &HostCpus<'_>| host.used.host_busy > HOST_BUSY_MAX && host.others() > OTHERS_MAX;
+    let busy: Vec<HostCpus<'_>> = hosts(case).into_iter().filter(is_busy).collect();
+    let worst = busy.iter().max_by(|a, b| a.others().total_cmp(&b.others()))?;
+    let (used, tester) = (worst.used.host_busy * 100.0, worst.tester * 100.0);
+    let others = busy.iter().filter(|host| host.name != worst.name).filter_map(|host| host.name);
+    let says = match (worst.name, others.collect::<Vec<_>>().as_slice()) {
+        (None, _) => format!(
+            "This host's CPUs were {used:.0} % busy, of which the tester used {tester:.0} %: I/Os waited for a CPU, \
+             and latencies include that."
         ),
-        evidence: vec![
-            Evidence::new("CPUs busy", used.host_busy * 100.0, "%"),
-            Evidence::new("tester", tester * 100.0, "%"),
-        ],
-        next: if is_served_here(case) { SERVED_HERE } else { STOP_OTHERS },
-        weight: others,
-    })
+        (Some(name), []) => format!(
+            "The CPUs of {name} were {used:.0} % busy, of which the tester used {tester:.0} %: its I/Os waited for a \
+             CPU, and its latencies include that."
+        ),
+        (Some(name), others) => format!(
+            "The CPUs of {name} were {used:.0} % busy, of which the tester used {tester:.0} %, and those of {} were \
+             busy with other programs too: I/Os waited for a CPU, and latencies include that.",
+            listed(others)
+        ),
+    };
+    let next = match worst.name {
+        _ if is_served_here(case) => SERVED_HERE,
+        Some(_) => STOP_OTHERS_THERE,
+        None => STOP_OTHERS,
+    };
+    let evidence = vec![Evidence::new("CPUs busy", used, "%"), Evidence::new("tester", tester, "%")];
+    Some(Fired { severity: Severity::Warning, says, evidence, next, weight: worst.others() })
+}
+
+/// Some names, and how many more there are.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [a, b, c, more @ ..] if !more.is_empty() => format!("{a}, {b}, {c} and {} more", more.len()),
+        few => few.join(", "),
+    }
 }
 
 /// The load came near to what the tester reaches where the target costs nothing.

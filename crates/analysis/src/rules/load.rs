@@ -305,8 +305,9 @@ fn missed(case: StepCase<'_>) -> Option<Missed<'_>> {
 /// The rate of the plan was missed: by the target, or by a queue depth of the plan that was too small for the rate.
 pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
     let Missed { plan, job, due, share } = missed(case)?;
+    let whose = if case.plan.jobs.len() > 1 { format!(" of {}", job.name) } else { String::new() };
     let done = format!(
-        "{:.1} % of the {due} I/Os that were due in the window were completed ({:.0} per second)",
+        "{:.1} % of the {due} I/Os{whose} that were due in the window were completed ({:.0} per second)",
         job.total.ops as f64 / due as f64 * 100.0,
         job.total.iops
     );
@@ -359,7 +360,8 @@ fn blamed(
         ),
         _ if let Some(rule) = own_fault(case) => (
             format!(
-                "{done}: this host disturbed the test ({rule}), so whether the target sustains this rate is not known."
+                "{done}: {} disturbed the test ({rule}), so whether the target sustains this rate is not known.",
+                if case.run.header.setting.hosts.is_empty() { "this host" } else { "a host" }
             ),
             "Mend what that finding names, then run again.",
         ),

@@ -7,6 +7,9 @@ use assay_record::{
     TurnStats,
 };
 
+use assay_spec::units::PerSecond;
+use assay_spec::{Arrivals, Pacing};
+
 use crate::network::path;
 use crate::{found, run};
 
@@ -149,6 +152,43 @@ fn hosts_that_were_at_work_in_the_same_seconds_are_named_together() {
     // Few seconds are no evidence where many hosts could have been the one.
     summary.steps[0].jobs[0].rates.truncate(12);
     assert_eq!(found("victim-host", &header, &summary), None);
+}
+
+/// The mean of three hosts hid the busy one, and what was said of them was said of "this host".
+#[test]
+fn a_host_whose_cpus_others_have_is_named() {
+    let says = |rule: &str, of: &[(f64, f64)]| {
+        let (mut header, mut summary) = fleet(&[100.0, 100.0, 100.0]);
+        let seconds = summary.steps[0].whole_seconds;
+        header.setting.hosts.iter_mut().for_each(|host| host.facts.cpus_online = 2);
+        for (host, (busy, steal)) in summary.steps[0].hosts.iter_mut().zip(of) {
+            let tester_ns = (0.1 * 2.0 * seconds * 1e9) as u64;
+            host.cpu = StepCpu { host_busy: *busy, steal: *steal, tester_ns, ..StepCpu::default() };
+        }
+        found(rule, &header, &summary).map(|finding| finding.says)
+    };
+    let one = says("busy-host", &[(0.2, 0.0), (0.97, 0.0), (0.2, 0.0)]).unwrap();
+    assert!(one.contains("The CPUs of b were 97 % busy, of which the tester used 10 %: its I/Os"), "{one}");
+    let two = says("busy-host", &[(0.9, 0.0), (0.97, 0.0), (0.2, 0.0)]).unwrap();
+    assert!(two.contains("The CPUs of b were 97 % busy") && two.contains("and those of a were"), "{two}");
+    assert_eq!(says("busy-host", &[(0.8, 0.0), (0.8, 0.0), (0.2, 0.0)]), None);
+    let stolen = says("steal", &[(0.2, 0.0), (0.2, 0.0), (0.2, 0.05)]).unwrap();
+    assert!(stolen.contains("gave 5.0 % of the CPU time of c to other guests"), "{stolen}");
+}
+
+/// Of two hosts at one rate it was not said which one missed it.
+#[test]
+fn the_host_that_missed_its_rate_is_named() {
+    let (mut header, mut summary) = fleet(&[1000.0, 200.0]);
+    for job in &mut header.plan.tests[0].steps[0].jobs {
+        (job.pacing, job.outstanding) =
+            (Pacing::Open { rate: PerSecond(1000.0), arrivals: Arrivals::Constant }, 256);
+    }
+    for (job, ops) in summary.steps[0].jobs.iter_mut().zip([4000, 800]) {
+        (job.due, job.total.ops) = (Some(4000), ops);
+    }
+    let says = found("missed-rate", &header, &summary).unwrap().says;
+    assert!(says.contains("20.0 % of the 4000 I/Os of b that were due"), "{says}");
 }
 
 /// The second of two hosts that share a slow rate begins half a gap later, as it is meant to.

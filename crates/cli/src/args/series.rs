@@ -17,7 +17,10 @@ Examples:
         --step \"as found\" --repeat 3
     assay run vmware-modern iscsi://nas/iqn.2004-01.example:d/0 \\
         --step \"jumbo frames on\" --repeat 3
-    assay journal show";
+    assay journal show
+  One whose steps run over three hosts:
+    assay journal new cluster /mnt/{host}/t.dat vmware \\
+        --hosts a,b,c --nats nats://bus:4222";
 
 #[derive(Debug, Args)]
 #[command(after_help = JOURNAL_EXAMPLES)]
@@ -42,6 +45,8 @@ pub(crate) enum JournalVerb {
         /// Memory of the storage, which decides how large the working sets of the stages are.
         #[arg(long, value_name = "SIZE")]
         storage_ram: Option<Bytes>,
+        #[command(flatten)]
+        fleet: FleetArgs,
     },
     /// Show the steps: the change of each test with its interval, what else changed, and the next stage.
     Show {

@@ -69,7 +69,9 @@ impl Following {
 
 impl Follower for Following {
     fn stage(&mut self, stage: Stage) {
-        self.patience = (stage == Stage::Inspecting).then(|| Patience::with(self.targets.clone()));
+        // Hosts examine theirs themselves, and whom of them a run waits for is said besides.
+        let is_here = stage == Stage::Inspecting && !self.targets.is_empty();
+        self.patience = is_here.then(|| Patience::with(self.targets.clone()));
         if stage == Stage::Closing {
             self.progress.iter_mut().for_each(Progress::finish);
         }

@@ -18,14 +18,14 @@ use crate::exit::Exit;
 use crate::output::render::Rendered as _;
 use crate::output::terminal::{note, say, text_options};
 use crate::output::{Kept, Output};
-use crate::words::journals::{About, all, named};
+use crate::words::journals::{About, OnHosts, all, named};
 use crate::words::plan::{Choice, resolve};
 use crate::words::store::{existing_store, open_store, store_if_any};
 use crate::words::typed::quoted;
 
 pub(crate) fn journal(args: &JournalArgs) -> anyhow::Result<Exit> {
     match &args.verb {
-        JournalVerb::New { name, target, plan, storage_ram } => {
+        JournalVerb::New { name, target, plan, storage_ram, fleet } => {
             target.parse::<Address>().with_context(|| format!("target `{}`", without_secret(target)))?;
             // A plan that cannot be read is said now, not at the first step.
             resolve(plan, &Choice::default())?;
@@ -33,6 +33,7 @@ pub(crate) fn journal(args: &JournalArgs) -> anyhow::Result<Exit> {
                 targets: vec![target.clone()],
                 plan: plan.clone(),
                 storage_ram_bytes: storage_ram.map(|bytes| bytes.0),
+                on: OnHosts::typed(fleet),
             };
             let store = open_store(&args.store)?;
             if !store.add_journal(name, &serde_json::to_string(&about)?)? {
@@ -130,6 +131,18 @@ fn assembled(store: &Store, name: &str, about: &About) -> anyhow::Result<Journal
     })
 }
 
+/// Over which hosts the next step runs: those of the journal, or of its last step. Where the latter are reached is in
+/// no record.
+fn on_hosts(about: &About, steps: &[Measured]) -> Option<OnHosts> {
+    let of_step = || {
+        let hosts = steps.last()?.header.setting.hosts.iter().map(|host| host.name.clone());
+        let hosts: Vec<String> = hosts.collect();
+        let nats = "nats://HOST:4222".to_owned();
+        (!hosts.is_empty()).then_some(OnHosts { hosts, nats, nkey: None, ca: None })
+    };
+    about.on.clone().or_else(of_step)
+}
+
 /// The three stages: the path with a working set in the storage's memory, the same after each change to the path, and
 /// the real storage with twice its memory.
 fn stages(about: &About, steps: &[Measured]) -> Vec<Stage> {
@@ -137,14 +150,23 @@ fn stages(about: &About, steps: &[Measured]) -> Vec<Stage> {
     let ram = about.storage_ram_bytes;
     let is_small = |step: &&Measured| ram.is_some_and(|ram| span(step) < ram);
     let small = steps.iter().filter(is_small).count();
+    let on = on_hosts(about, steps);
+    // Each host has a target of its own then, and --size is that of each.
+    let parts = match &on {
+        Some(on) if about.targets.iter().any(|target| target.contains("{host}")) => {
+            on.hosts.len().max(1) as u64
+        }
+        _ => 1,
+    };
     let (in_ram, beyond) = match ram {
-        Some(ram) => (Bytes(ram / 4).to_string(), Bytes(ram * 2).to_string()),
+        Some(ram) => (Bytes(ram / 4 / parts).to_string(), Bytes(ram * 2 / parts).to_string()),
         None => ("SIZE".to_owned(), "SIZE".to_owned()),
     };
+    let on = on.map(|on| on.words()).unwrap_or_default();
     let targets: Vec<String> = about.targets.iter().map(|target| quoted(target)).collect();
     let command = |size: &str, words: &str| {
         format!(
-            "assay run {} {} --size {size} --repeat 3 --step \"{words}\"",
+            "assay run {} {}{on} --size {size} --repeat 3 --step \"{words}\"",
             quoted(&about.plan),
             targets.join(" ")
         )

@@ -203,7 +203,7 @@ fn order(
     Ok(Order {
         label: args.label.clone(),
         note: args.note.clone(),
-        array: array_of_run(args.array.as_deref(), &taker.targets, store)?,
+        array: array_of_run(args.array.as_deref(), (&taker.targets, here), store)?,
         stated: memory_of_run(&args.stated, &taker.targets, store)?,
         setting,
         turn: Some(turn),

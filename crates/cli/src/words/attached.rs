@@ -54,10 +54,11 @@ pub(crate) fn memory_of_run(
     Ok(header.map_or(stated, |header| header.stated))
 }
 
-/// Returns the text of the array of a run: the given one, else that of its first target, else the simulated one.
+/// Returns the text of the array of a run: the given one, else that of its first target, else the simulated one, if it
+/// is opened here: each host of a run over several simulates one of its own, and none of them is that of all.
 pub(crate) fn array_of_run(
     given: Option<&str>,
-    targets: &[String],
+    (targets, here): (&[String], &[String]),
     store: &Store,
 ) -> anyhow::Result<Option<String>> {
     if let Some(name) = given {
@@ -72,7 +73,9 @@ pub(crate) fn array_of_run(
             )?;
             return Ok(Some(text));
         }
-        if let Ok(Address::Sim { array }) = target.parse() {
+        if let Ok(Address::Sim { array }) = target.parse()
+            && here.contains(target)
+        {
             return Ok(Some(array_text(&array)?.1));
         }
     }

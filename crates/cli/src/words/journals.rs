@@ -1,8 +1,13 @@
 //! Journals as the store keeps them.
 
+use std::path::PathBuf;
+
 use anyhow::{Context as _, bail};
 use assay_store::Store;
 use serde::{Deserialize, Serialize};
+
+use super::typed::quoted;
+use crate::args::FleetArgs;
 
 /// What the store keeps of a journal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -13,6 +18,45 @@ pub(crate) struct About {
     pub(crate) plan: String,
     /// Memory of the storage, bytes; `None` where nobody gave it.
     pub(crate) storage_ram_bytes: Option<u64>,
+    /// Over which hosts its steps run, as typed; `None` where nobody said it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) on: Option<OnHosts>,
+}
+
+/// Hosts of a run, and how they are reached.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct OnHosts {
+    pub(crate) hosts: Vec<String>,
+    /// Address of the NATS server.
+    pub(crate) nats: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) nkey: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ca: Option<PathBuf>,
+}
+
+impl OnHosts {
+    /// Returns the hosts that were typed, if any were.
+    pub(crate) fn typed(of: &FleetArgs) -> Option<Self> {
+        let (hosts, nkey, ca) = (of.hosts.clone(), of.nkey.clone(), of.ca.clone());
+        let nats = of.nats.clone().filter(|_| !hosts.is_empty())?;
+        Some(Self { hosts, nats, nkey, ca })
+    }
+
+    /// The options of a command line, each behind a space.
+    pub(crate) fn words(&self) -> String {
+        let file = |name: &str, path: &Option<PathBuf>| match path {
+            Some(path) => format!(" --{name} {}", quoted(&path.display().to_string())),
+            None => String::new(),
+        };
+        format!(
+            " --hosts {} --nats {}{}{}",
+            quoted(&self.hosts.join(",")),
+            quoted(&self.nats),
+            file("nkey", &self.nkey),
+            file("ca", &self.ca)
+        )
+    }
 }
 
 /// Returns every journal, the oldest first.

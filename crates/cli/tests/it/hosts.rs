@@ -130,6 +130,41 @@ fn a_gate_over_hosts_of_which_none_has_a_baseline_is_undecided() {
     }
 }
 
+/// The commands of the next steps were those of a run on one host.
+#[test]
+fn a_journal_over_hosts_prints_commands_over_hosts() {
+    let Some(nats) = nats::start("") else { return };
+    let (story, url) = (Story::new(), nats.url());
+    let _agents = ["a", "b"].map(|name| agent(&story, &url, name));
+    story.write("p.toml", READS.replace("1s", "100ms"));
+    let on = ["--hosts", "a,b", "--nats", &url];
+    let new = |words: &[&str]| story.assay(&[&["journal", "new"], words].concat()).ends(DONE).out;
+    let begun = new(&[
+        "own", "/mnt/{host}/t.dat", "p.toml", "--storage-ram", "16GiB", "--hosts", "a,b", "--nats", &url,
+    ]);
+    let command = format!("p.toml '/mnt/{{host}}/t.dat' --hosts a,b --nats {url} --size 2GiB");
+    assert!(begun.contains(&command), "a quarter of the memory, in two parts: {begun}");
+    new(&["later", "null:", "p.toml"]);
+    story.assay(&[&["run", "p.toml", "null:", "--step", "as found"], &on[..]].concat()).ends(DONE);
+    let shown = story.assay(&["journal", "show", "later"]).ends(DONE).out;
+    assert!(shown.contains("null: --hosts a,b --nats nats://HOST:4222 --size"), "{shown}");
+}
+
+/// Each host simulates an array of its own: two of them together were judged as one, at twice what it can do, and an
+/// array for each host by its name was looked for under the name {host}.
+#[test]
+fn simulated_arrays_of_hosts_are_not_one_array() {
+    let Some(nats) = nats::start("") else { return };
+    let (story, url) = (Story::new(), nats.url());
+    let _agents = ["nvme", "ssd-sata"].map(|name| agent(&story, &url, name));
+    story.write("p.toml", READS.replace("1s", "300ms"));
+    for target in ["sim:nvme", "sim:{host}"] {
+        let run = ["run", "p.toml", target, "--hosts", "nvme,ssd-sata", "--nats", &url, "--json"];
+        let held = story.assay(&[&run[..], &["--size", "1GiB"]].concat()).ends(DONE).json();
+        assert!(held["array"].is_null() && held["verdict"].is_null(), "{target}: {}", held["verdict"]);
+    }
+}
+
 /// An agent is killed in the middle and started anew: it knows nothing of the run, which ends with the other one.
 #[test]
 fn a_host_whose_agent_was_killed_is_named_and_the_others_go_on() {

@@ -12,10 +12,13 @@ use assay_record::{
     StepEnd, StepId, TargetFacts, Warning,
 };
 
-use assay_spec::{Placement, PlacementError};
+use assay_spec::{PlacedStep, Placement, PlacementError};
 
 use crate::nats::step_end::{HostStep, merged_end};
 use crate::nats::wire::{Noted, Placed, Said, What};
+
+/// A clock whose rate is steered gains or loses no more than this, in parts of a million: what the kernel slews by.
+const MOVES_PPM_MAX: u64 = 500;
 
 /// A run of several hosts so far.
 #[derive(Debug)]
@@ -76,6 +79,8 @@ struct HostState {
     /// When its events' clock showed 0, by the coordinator's clock, ns since 1970.
     epoch_ns: i64,
     clock: ClockOffset,
+    /// When that was measured, by the coordinator's clock, ns since 1970.
+    clock_at_ns: i64,
     header: Option<RunHeader>,
     /// The step at whose gate it waits.
     ready: Option<StepId>,
@@ -135,6 +140,7 @@ impl Merge {
                 next: 1,
                 epoch_ns: 0,
                 clock: placed.clocks.get(&host.host).copied().unwrap_or_default(),
+                clock_at_ns: started_ns(&placed),
                 header: None,
                 ready: None,
                 outcome: None,
@@ -260,8 +266,7 @@ impl Merge {
             // That it was said is all that there is to it.
             What::Filling => Vec::new(),
             What::Ready(local) => {
-                let at = self.global(index, local);
-                self.hosts[index].ready = at.map(|(id, _)| id);
+                self.hosts[index].ready = self.global(index, local);
                 Vec::new()
             }
             What::Event(event) => self.event(index, *event),
@@ -278,18 +283,7 @@ impl Merge {
     pub(crate) fn note(&mut self, noted: Noted) -> Vec<Event> {
         match noted {
             Noted::Placed(_) | Noted::Follows { .. } | Noted::Here => Vec::new(),
-            Noted::Begin { step, at_unix_ns, clocks } => {
-                let known = self.steps.get_mut(&step).filter(|state| state.at_unix_ns.is_none());
-                let Some(state) = known else { return Vec::new() };
-                state.at_unix_ns = Some(at_unix_ns);
-                for (host, part) in &mut state.parts {
-                    let of = &mut self.hosts[*host];
-                    of.clock = clocks.get(&of.name).copied().unwrap_or(of.clock);
-                    part.clock = of.clock;
-                }
-                state.is_started = true;
-                self.held_until_begun(self.last_ns, RunEvent::StepStarted(step))
-            }
+            Noted::Begin { step, at_unix_ns, clocks } => self.begin(step, at_unix_ns, &clocks),
             Noted::Lost { host, why, at_unix_ns } => {
                 let at_ns = self.since_start(at_unix_ns);
                 let Some(state) = self.hosts.iter_mut().find(|known| known.name == host) else {
@@ -313,16 +307,48 @@ impl Merge {
         }
     }
 
-    /// The place of a host's step in the record, and that of each of its jobs.
-    fn global(&self, host: usize, local: StepId) -> Option<(StepId, Vec<u32>)> {
+    /// Begins a step everywhere, by the clocks as they are now. Of a host whose clock could not be measured the last
+    /// offset is taken, and it is known less well than it was then.
+    fn begin(&mut self, id: StepId, at_unix_ns: i64, clocks: &BTreeMap<String, ClockOffset>) -> Vec<Event> {
+        let known = self.steps.get_mut(&id).filter(|state| state.at_unix_ns.is_none());
+        let Some(state) = known else { return Vec::new() };
+        (state.at_unix_ns, state.is_started) = (Some(at_unix_ns), true);
+        let mut unmeasured = Vec::new();
+        for (host, part) in &mut state.parts {
+            let of = &mut self.hosts[*host];
+            part.clock = match clocks.get(&of.name) {
+                Some(clock) => {
+                    (of.clock, of.clock_at_ns) = (*clock, at_unix_ns);
+                    of.clock
+                }
+                None => {
+                    let aged = aged(of.clock, at_unix_ns.saturating_sub(of.clock_at_ns));
+                    if !of.standing.is_final() && part.skipped.is_none() {
+                        unmeasured.push((of.name.clone(), aged));
+                    }
+                    aged
+                }
+            };
+        }
+        let mut events = self.held_until_begun(self.last_ns, RunEvent::StepStarted(id));
+        if let Some(warning) = clock_not_measured(&unmeasured) {
+            events.extend(self.held_until_begun(self.last_ns, RunEvent::Warning(warning)));
+        }
+        events
+    }
+
+    /// The place of a host's step in the record.
+    fn global(&self, host: usize, local: StepId) -> Option<StepId> {
+        self.placed_step(host, local).map(|at| StepId { test: at.test, step: at.step })
+    }
+
+    fn placed_step(&self, host: usize, local: StepId) -> Option<&PlacedStep> {
         let steps = self.placement.hosts.get(host)?.steps.get(local.test as usize)?;
-        let at = steps.get(local.step as usize)?;
-        Some((StepId { test: at.test, step: at.step }, at.jobs.clone()))
+        steps.get(local.step as usize)
     }
 
     fn since_start(&self, unix_ns: i64) -> u64 {
-        let start_ns = i64::try_from(self.placed.started_unix_ms).unwrap_or(0).saturating_mul(1_000_000);
-        u64::try_from(unix_ns.saturating_sub(start_ns)).unwrap_or(0)
+        u64::try_from(unix_ns.saturating_sub(started_ns(&self.placed))).unwrap_or(0)
     }
 
     fn held_until_begun(&mut self, at_ns: u64, what: RunEvent) -> Vec<Event> {
@@ -351,7 +377,7 @@ impl Merge {
             // It begins for all hosts when the coordinator says so.
             RunEvent::StepStarted(_) => Vec::new(),
             RunEvent::StepSkipped { step: local, why } => {
-                let Some((id, _)) = self.global(index, local) else { return Vec::new() };
+                let Some(id) = self.global(index, local) else { return Vec::new() };
                 if let Some(part) = self.part(id, index) {
                     part.skipped = Some(why);
                 }
@@ -362,8 +388,9 @@ impl Merge {
             }
             RunEvent::Interval(mut interval) => {
                 let local = StepId { test: interval.test, step: interval.step };
-                let Some((id, jobs)) = self.global(index, local) else { return Vec::new() };
-                let Some(job) = jobs.get(interval.job as usize) else { return Vec::new() };
+                let Some(at) = self.placed_step(index, local) else { return Vec::new() };
+                let Some(job) = at.jobs.get(interval.job as usize) else { return Vec::new() };
+                let id = StepId { test: at.test, step: at.step };
                 (interval.test, interval.step, interval.job) = (id.test, id.step, *job);
                 let shift_ns = self.part(id, index).map_or(0, |part| part.shift_ns);
                 interval.start_ns = interval.start_ns.saturating_add(shift_ns);
@@ -379,7 +406,7 @@ impl Merge {
                 self.held_until_begun(at_ns, RunEvent::Warning(Warning { says, ..warning }))
             }
             RunEvent::StepEnded(end) => {
-                let Some((id, _)) = self.global(index, end.step) else { return Vec::new() };
+                let Some(id) = self.global(index, end.step) else { return Vec::new() };
                 if let Some(part) = self.part(id, index) {
                     part.end = Some(*end);
                 }
@@ -404,7 +431,7 @@ impl Merge {
         phase: Phase,
         (unix_ns, at_ns): (i64, u64),
     ) -> Vec<Event> {
-        let Some((id, _)) = self.global(host, local) else { return Vec::new() };
+        let Some(id) = self.global(host, local) else { return Vec::new() };
         let plan = &self.placement.plan;
         let planned = plan.tests.get(id.test as usize).and_then(|test| test.steps.get(id.step as usize));
         let warmup_ns = planned.map_or(0, |step| step.warmup.0);
@@ -542,6 +569,36 @@ impl Merge {
     }
 }
 
+/// When a run began, by the coordinator's clock, ns since 1970.
+fn started_ns(placed: &Placed) -> i64 {
+    i64::try_from(placed.started_unix_ms).unwrap_or(0).saturating_mul(1_000_000)
+}
+
+/// An offset so much later, as well as it is still known.
+fn aged(clock: ClockOffset, age_ns: i64) -> ClockOffset {
+    let moved_ns = age_ns.unsigned_abs() / 1_000_000 * MOVES_PPM_MAX;
+    ClockOffset { error_ns: clock.error_ns.saturating_add(moved_ns), ..clock }
+}
+
+/// What is kept of hosts that begin a step by an old offset.
+fn clock_not_measured(hosts: &[(String, ClockOffset)]) -> Option<Warning> {
+    let names: Vec<&str> = hosts.iter().map(|(name, _)| name.as_str()).collect();
+    let error_ns = hosts.iter().map(|(_, clock)| clock.error_ns).max()?;
+    Some(Warning {
+        rule: "clock-not-measured".to_owned(),
+        says: format!(
+            "No answer came from the {} of {} before a step: the last offset counts, within {:.1} ms if nobody has set \
+             a clock since.",
+            if names.len() == 1 { "clock" } else { "clocks" },
+            named(&names),
+            error_ns as f64 / 1e6
+        ),
+        next: "Look at the way from that host to the NATS server. Its rates stand; when its I/Os happened beside those \
+               of the others is known to that only."
+            .to_owned(),
+    })
+}
+
 /// The targets of a host, under names that tell hosts apart. Jobs count targets over all hosts, so one that never began
 /// has places too, of which nothing is known.
 fn targets_of(host: &HostState, count: usize) -> Vec<TargetFacts> {
@@ -554,14 +611,19 @@ fn targets_of(host: &HostState, count: usize) -> Vec<TargetFacts> {
     known.chain(std::iter::repeat_with(absent)).take(count).collect()
 }
 
+/// A few names, and how many more there are.
+fn named(names: &[&str]) -> String {
+    match names {
+        [a, b, c, rest @ ..] if !rest.is_empty() => format!("{a}, {b}, {c} and {} more", rest.len()),
+        few => few.join(", "),
+    }
+}
+
 /// The hosts as one machine: what can be added is added, and what differs is of the first.
 fn together(hosts: &[FleetHost]) -> HostFacts {
     let first = hosts.first().map(|host| host.facts.clone()).unwrap_or_default();
     let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
-    let name = match names.as_slice() {
-        [a, b, c, rest @ ..] if !rest.is_empty() => format!("{a}, {b}, {c} and {} more", rest.len()),
-        few => few.join(", "),
-    };
+    let name = named(&names);
     let sum = |of: fn(&HostFacts) -> u64| hosts.iter().map(|host| of(&host.facts)).sum::<u64>();
     HostFacts {
         name,

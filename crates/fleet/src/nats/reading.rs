@@ -24,7 +24,7 @@ const TOGETHER: usize = 512;
 /// Of many hosts a message comes every millisecond, and to be woken for each costs more than to read it: so long is
 /// waited for those that follow the first one, for each host, and at most.
 const GATHER_OF_EACH: Duration = Duration::from_micros(100);
-const GATHER_MOST: Duration = Duration::from_millis(50);
+const GATHER_MOST: Duration = Duration::from_millis(100);
 
 /// A stream that the server does not know for so long is gone.
 const GONE_AFTER: Duration = Duration::from_secs(1);

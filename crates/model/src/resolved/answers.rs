@@ -43,6 +43,15 @@ impl ResolvedArray {
         (own * 1e3 + calls).max(software::thread_ns(target.software, bytes, self.corner))
     }
 
+    /// Time of a thread of the target for an I/O of so many bytes, ns: that of the software of a server, which no host
+    /// runs. Otherwise 0.
+    pub(crate) fn target_thread_ns(&self, bytes: f64) -> f64 {
+        match self.array.protocol.kind.has_server() {
+            true => software::thread_ns(self.array.target.software, bytes, self.corner),
+            false => 0.0,
+        }
+    }
+
     /// What a stream keeps all members together busy for, ns. A drive takes so many commands, whatever their
     /// place; ZFS and disks collect a stream into large ones.
     pub(super) fn stream_ns(&self, kind: Kind, bytes: f64) -> f64 {

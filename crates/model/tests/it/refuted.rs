@@ -188,6 +188,18 @@ fn one_thread_of_a_host_nobody_describes_issues_no_million_reads() {
     assert_eq!(p.limit_name(), "the host that issues the load");
 }
 
+/// A stream from a pool over the network was held up by "the host that issues the load", or by its link.
+#[test]
+fn the_thread_of_zfs_in_a_server_is_none_of_the_host() {
+    let of = |more: &str| {
+        let says = format!("target.software=zfs raid=0 disks=24 link=100GbE {more}");
+        expected(&changed("nvme", &says), &Workload { workers: 1, ..load(1024 * KIB, 100.0, 0.0, 8) })
+    };
+    for remote in ["protocol.kind=nfs", "protocol.kind=iscsi initiator.link=100GbE"] {
+        assert_eq!(of(remote).limit_name(), "the target's ZFS threads", "{remote}");
+    }
+}
+
 /// Drives for servers were given a flush of 1 ms: 969 durable writes per second predicted, 26,200 measured.
 #[test]
 fn drives_for_servers_survive_a_power_cut_unless_somebody_says_otherwise() {

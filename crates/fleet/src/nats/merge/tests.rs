@@ -157,6 +157,35 @@ fn a_message_that_comes_twice_counts_once() {
     assert_eq!(all(twice(said(&placed, 0, 0)), twice(said(&placed, 1, 0))), once);
 }
 
+/// Its last offset was taken without a word, with the error of the day before.
+#[test]
+fn a_host_whose_clock_did_not_answer_begins_by_its_last_offset_and_is_named() {
+    let placed = placed();
+    let (a, b) = (said(&placed, 0, 0), said(&placed, 1, 0));
+    let mut merge = Merge::new(placed).unwrap();
+    let mut events = Vec::new();
+    for (a, b) in a.into_iter().zip(b) {
+        events.extend(merge.take("a", a));
+        events.extend(merge.take("b", b));
+        if merge.due().is_some() {
+            let Noted::Begin { step, at_unix_ns, mut clocks } = begin() else { unreachable!() };
+            clocks.remove("b");
+            // 20 s after the clocks were measured.
+            let at_unix_ns = at_unix_ns + 19 * SECOND as i64;
+            events.extend(merge.note(Noted::Begin { step, at_unix_ns, clocks }));
+        }
+    }
+    let clocks: Vec<ClockOffset> = end_of(&events).hosts.iter().map(|host| host.clock).collect();
+    let of = |ahead_ns: u64, error_ns| ClockOffset { ahead_ns: ahead_ns as i64, error_ns };
+    assert_eq!(clocks, [of(0, 50), of(3 * SECOND, 50 + 10_000_000)]);
+    let warnings = events.iter().filter_map(|event| match &event.what {
+        RunEvent::Warning(warning) => Some(warning.says.as_str()),
+        _ => None,
+    });
+    let [says] = *warnings.collect::<Vec<_>>() else { panic!("one warning") };
+    assert!(says.contains("from the clock of b before a step") && says.contains("within 10.0 ms"), "{says}");
+}
+
 /// A host that was asked late began late, and its seconds are where they were.
 #[test]
 fn a_host_that_begins_late_is_shifted_by_as_much() {
