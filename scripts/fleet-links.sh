@@ -5,11 +5,11 @@
 #
 #   scripts/fleet-links.sh
 #
-# ASSAY (default: assay) is the program. Needs root, ip, tc with tbf, nats-server, tgtd, tgtadm and python3. Ends with 1
-# if something is not as it must be.
+# ASSAY (default: assay) is the program; LINK, SLOW and SHARED are rates as tc has them, in mbit. Needs root, ip, tc with
+# tbf, nats-server, tgtd, tgtadm and python3. Ends with 1 if something is not as it must be.
 set -u
 
-ASSAY=${ASSAY:-assay}
+ASSAY=$(realpath "$(command -v "${ASSAY:-assay}")") || exit 1
 WORK=$(mktemp -d /tmp/fleet-links.XXXXXX)
 PORT=${PORT:-14556}
 URL=nats://10.79.0.1:$PORT
@@ -131,7 +131,7 @@ tc qdisc replace dev fl-san root tbf rate 1gbit burst 64k latency 100ms
 ip netns exec fl-san tc qdisc replace dev eth0 root tbf rate "$SHARED" burst 32k latency 100ms
 run shared iqn.2026-01.links:all a,b,c
 must "one link of $SHARED for all: Mbit/s together, of each, and the slowest" \
-    '(lambda of, h: (abs(sum(of) / 120 - 0.95) < 0.06 and h["slowest"] in "abc", f"{sum(of):.1f}; " + ", ".join(f"{x:.1f}" for x in of) + "; " + h["slowest"]))([mbit("shared", h) for h in "abc"], test("shared")["hosts"])'
+    '(lambda of, h: (abs(sum(of) / '"${SHARED%mbit}"' - 0.95) < 0.06 and h["slowest"] == "abc"[of.index(min(of))], f"{sum(of):.1f}; " + ", ".join(f"{x:.1f}" for x in of) + "; " + h["slowest"]))([mbit("shared", h) for h in "abc"], test("shared")["hosts"])'
 ip netns exec fl-san tc qdisc del dev eth0 root
 
 shape fl-b "$SLOW"
@@ -139,9 +139,9 @@ run slow iqn.2026-01.links:all a,b,c
 must "a host with $SLOW among $LINK is named" \
     '(lambda says: ("b did" in says, says))(rules("slow").get("slow-host", "nothing"))'
 "$ASSAY" diagnose "iscsi://10.79.0.5/iqn.2026-01.links:all/1" plan.toml --hosts a,b,c --budget 60s >diagnosed.txt 2>diagnosed.err
-SAYS=$(grep -iE "the host b|host b " diagnosed.txt | head -2 | tr '\n' ' ')
+SAYS=$(grep "^ *CAUSE: " diagnosed.txt | head -1)
 case $SAYS in
-    *[Hh]"ost b"*) echo "as it must be | diagnose says that it is the host | $SAYS" ;;
+    *"CAUSE: the host b, not the target."*) echo "as it must be | diagnose says that it is the host | $SAYS" ;;
     *) echo "NOT AS IT MUST BE | diagnose | $(head -30 diagnosed.txt diagnosed.err)"; FAILED=1 ;;
 esac
 exit $FAILED

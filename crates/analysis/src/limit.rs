@@ -22,7 +22,7 @@ use crate::expected::Judgement;
 use crate::figures::{capitalised, time, whole};
 use crate::network::step_ceiling;
 use crate::rules::{
-    Fired, Run, StepCase, busy_host, flush_wait, no_cpu_left, shortened, slow_turns, stalled, step_name,
+    Fired, Run, StepCase, TakenCpus, flush_wait, no_cpu_left, shortened, slow_turns, stalled, step_name,
     taken_cpus,
 };
 use crate::summary::{RunSummary, StepSummary};
@@ -311,15 +311,11 @@ fn numbers(fired: &Fired) -> Option<[f64; 2]> {
 }
 
 fn host(case: StepCase<'_>) -> Option<Suspect> {
-    let (whose, [busy, steal]) = taken_cpus(case)?;
+    let TakenCpus { whose, busy, steal, by_programs } = taken_cpus(case)?;
     let stolen = format!(", and the hypervisor gave {:.0} % to other guests", steal * 100.0);
     let stolen = if steal < STEAL_SAID { "" } else { &stolen };
     let evidence = format!("the CPUs {whose} were {:.0} % busy{stolen}", busy * 100.0);
-    let limit = if busy_host(case).is_some() {
-        "CPU time that other programs take"
-    } else {
-        "CPU time that others take"
-    };
+    let limit = if by_programs { "CPU time that other programs take" } else { "CPU time that others take" };
     Suspect::shown(LimitKind::Host, limit, evidence)
 }
 

@@ -45,7 +45,7 @@ use crate::summary::{JobSummary, RunSummary, StepSummary};
 
 pub(crate) use catalogue::{Check, Effect, RULES, Rule};
 pub(crate) use flush::flush_wait;
-pub(crate) use host::{busy_host, busy_per_worker, no_cpu_left, null_share, slow_turns, taken_cpus};
+pub(crate) use host::{TakenCpus, busy_per_worker, no_cpu_left, null_share, slow_turns, taken_cpus};
 pub(crate) use load::{failed_to_the_end, stalled};
 pub(crate) use neighbour::foreign_share;
 pub(crate) use shape::{Behind, figure, level_of_rate};

@@ -3,7 +3,7 @@
 //! For each resource k: demand `D_k` (busy time per I/O), servers `m_k`. Asymptotic bounds of a closed
 //! network (Denning and Buzen 1978): `X <= min m_k / D_k` and `X <= N / (sum of latencies alone)`.
 
-use crate::array::{Device, LinkRate};
+use crate::array::Device;
 use crate::catalogue::cloud;
 use crate::num::share;
 use crate::quantity::Bounds;
@@ -210,7 +210,7 @@ pub fn demand_table(resolved: &ResolvedArray, classes: &[Class], outstanding: f6
                 ResourceKind::Controller if resolved.expander_limits(classes) => {
                     format!("the {} port of the expander", resolved.array().controller.expander.name())
                 }
-                ResourceKind::Host if !is_host_cpu(resolved, classes) => {
+                ResourceKind::Host if !is_host_cpu(classes) => {
                     let host = &resolved.array().initiator;
                     format!("{} x {} of the clients", host.clients.value, host.link.name())
                 }
@@ -285,11 +285,13 @@ fn ports_most(resolved: &ResolvedArray, classes: &[Class]) -> Option<f64> {
     (ns > 0.0).then(|| f64::from(resolved.shape.members) / ns * 1e9)
 }
 
-/// Whether threads hold the load up, and not the links of the hosts.
-fn is_host_cpu(resolved: &ResolvedArray, classes: &[Class]) -> bool {
-    let host = &resolved.array().initiator;
-    let cpu_ns = |c: &Class| resolved.target_thread_ns(c.io_cost.bytes).max(host.op_us.value * 1e3);
-    host.link == LinkRate::Unlimited || classes.iter().all(|c| c.io_cost.host_ns <= cpu_ns(c))
+/// Whether threads hold the load up for longer than the links of the hosts do.
+fn is_host_cpu(classes: &[Class]) -> bool {
+    let of = |is_link: bool| -> f64 {
+        let those = classes.iter().filter(|c| c.io_cost.is_host_link == is_link);
+        those.map(|c| c.share * c.io_cost.host_ns).sum()
+    };
+    of(false) >= of(true)
 }
 
 /// Whether these threads are those of the target, and not those of the hosts.

@@ -208,6 +208,8 @@ pub struct IoCost {
     pub bytes: f64,
     /// CPU of the host, as if all workers were one.
     pub host_ns: f64,
+    /// Whether that is the time on the links of the hosts, which takes longer than their CPU.
+    pub is_host_link: bool,
     /// Target CPU.
     pub cpu_ns: f64,
     /// One path's wire.
@@ -399,6 +401,7 @@ impl ResolvedArray {
             random,
             bytes,
             host_ns: self.thread_ns(kind, bytes),
+            is_host_link: false,
             cpu_ns: self.software_ns(kind, bytes),
             wire_ns,
             direction: if array.link.rate.is_half_duplex() { Kind::Read } else { kind },

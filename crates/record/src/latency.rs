@@ -269,7 +269,8 @@ impl Latency {
         Some((middle.clamp(self.min_ns, self.max_ns)) as f64)
     }
 
-    /// Returns the share of times at or below `ns`, in [0, 1].
+    /// Returns the share of times at or below `ns`, in [0, 1]; the times of the bucket of `ns` count as such. 0 where
+    /// there is no time, and where no time has a place.
     pub fn share_at_or_below(&self, ns: u64) -> f64 {
         // Of times without a place, all are above it.
         self.placed().map_or(0.0, |histogram| histogram.quantile_below(ns.min(HIGHEST_NS)))

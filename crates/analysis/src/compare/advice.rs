@@ -60,10 +60,23 @@ fn value<'r>(set: &'r ResultSet, facet: &str) -> Option<&'r str> {
     set.facets.iter().find(|f| f.name == facet).map(|f| f.value.as_str())
 }
 
-/// `null:`, if that is the target.
+/// `null:`, if that is every target.
 fn measures_tester(set: &ResultSet) -> Option<&str> {
-    let host = set.hosts.first().map_or_else(String::new, |host| format!("{host}:"));
-    value(set, TARGET).and_then(|targets| targets.strip_prefix(&host)).filter(|own| own.starts_with("null:"))
+    null_targets(value(set, TARGET)?, &set.hosts)
+}
+
+/// The targets of a facet as they are called, if all of them are `null:`; of several hosts each stands behind the name
+/// of its own.
+fn null_targets<'r>(targets: &'r str, hosts: &[String]) -> Option<&'r str> {
+    let is_null = |target: &str| {
+        let of_host = |host: &String| target.strip_prefix(host.as_str())?.strip_prefix(':');
+        match hosts {
+            [] => target.starts_with("null:"),
+            hosts => hosts.iter().filter_map(of_host).any(|own| own.starts_with("null:")),
+        }
+    };
+    let are_null = targets.split(", ").all(is_null);
+    are_null.then_some(if hosts.is_empty() { targets } else { "null:" })
 }
 
 /// The command that runs the plan of one side on the targets of another, over the same span.
@@ -127,7 +140,7 @@ fn patterns(all: &[&str], hosts: &[String]) -> Option<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::typed;
+    use super::{null_targets, typed};
 
     #[test]
     fn a_printed_command_can_be_copied_into_a_shell() {
@@ -137,6 +150,19 @@ mod tests {
             r"'iscsi://nas/iqn.2004-01.example:disk/1?portals=all&paths=2' 'it'\''s.dat'"
         );
         assert_eq!(typed("/dev/sdb, /dev/sdb (one path)", &[]), "/dev/sdb");
+    }
+
+    /// It said "null:, b:null: measures Assay itself", and the same of a host on null beside one on a disk.
+    #[test]
+    fn assay_itself_is_measured_where_every_target_of_every_host_is_null() {
+        let of = |targets: &'static str, hosts: &[&str]| {
+            let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
+            null_targets(targets, &hosts)
+        };
+        assert_eq!(of("null:?latency=1ms", &[]), Some("null:?latency=1ms"));
+        assert_eq!(of("a:null:, b:null:", &["a", "b"]), Some("null:"));
+        assert_eq!(of("a:null:, b:/dev/sdb", &["a", "b"]), None);
+        assert_eq!(of("null:, /dev/sdb", &[]), None);
     }
 
     /// It said `assay run PLAN a:/mnt/a/t.dat b:/mnt/b/t.dat`, which are no targets.

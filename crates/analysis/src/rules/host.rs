@@ -47,38 +47,61 @@ impl HostCpus<'_> {
         self.used.host_busy - self.tester
     }
 
-    /// What follows the name of a share: "of this host" and "of b".
-    fn of(&self) -> String {
-        self.name.map_or_else(|| "of this host".to_owned(), |name| format!("of {name}"))
+    /// Whether other programs have its CPUs.
+    fn is_busy(&self) -> bool {
+        self.used.host_busy > HOST_BUSY_MAX && self.others() > OTHERS_MAX
+    }
+
+    /// Share of their time that was in use, or that the hypervisor gave away, \[0, 1\].
+    fn gone(&self) -> f64 {
+        self.used.host_busy + self.used.steal
+    }
+
+    /// Whether others, programs or guests, have its CPUs.
+    fn is_taken(&self) -> bool {
+        self.gone() > HOST_BUSY_MAX && self.gone() - self.tester > OTHERS_MAX
     }
 }
 
 /// The CPUs of every host of a step, each by itself: the mean of several hides the one that is busy.
 fn hosts(case: StepCase<'_>) -> Vec<HostCpus<'_>> {
-    let Some(seconds) = cpu_seconds(case) else { return Vec::new() };
-    let share = |used: StepCpu, cpus: u32| used.tester_ns as f64 / 1e9 / seconds / f64::from(cpus);
+    let share =
+        |used: StepCpu, seconds: f64, cpus: u32| used.tester_ns as f64 / 1e9 / seconds / f64::from(cpus);
     let header = case.run.header;
     if header.setting.hosts.is_empty() {
         let cpus = header.host.cpus_online;
-        let used = case.step.cpu.used.filter(|_| cpus > 0);
-        return used
-            .map(|used| HostCpus { name: None, used, tester: share(used, cpus) })
-            .into_iter()
-            .collect();
+        let used = case.step.cpu.used.filter(|_| cpus > 0).zip(cpu_seconds(case));
+        let own =
+            used.map(|(used, seconds)| HostCpus { name: None, used, tester: share(used, seconds, cpus) });
+        return own.into_iter().collect();
     }
     let known = header.setting.hosts.iter().filter(|host| host.facts.cpus_online > 0);
     let of_step = known.filter_map(|host| {
         let end = case.step.hosts.iter().find(|end| end.host == host.name && end.lost.is_none())?;
-        let tester = share(end.cpu, host.facts.cpus_online);
+        let tester = share(end.cpu, host_seconds(case, &host.name)?, host.facts.cpus_online);
         Some(HostCpus { name: Some(&host.name), used: end.cpu, tester })
     });
     of_step.collect()
 }
 
-/// Whether a target is served by this very host: what is busy then is the target.
-fn is_served_here(case: StepCase<'_>) -> bool {
-    let mut paths = case.run.storage().flat_map(|member| member.paths());
-    paths.any(|path| {
+/// The time that the CPU times of one of several hosts belong to, s: a host whose jobs end by a count is done before
+/// the others are.
+fn host_seconds(case: StepCase<'_>, host: &str) -> Option<f64> {
+    let own = case.jobs().filter(|(plan, _)| plan.hosts.iter().any(|name| name == host));
+    let seconds = match case.step.steady {
+        Some(_) => case.step.whole_seconds,
+        None => own.map(|(_, job)| job.seconds).reduce(f64::max)?,
+    };
+    (seconds >= CPU_WINDOW_MIN_S).then_some(seconds)
+}
+
+/// Whether a target of a host is served by this very host: what is busy then is the target.
+fn is_served_by(case: StepCase<'_>, host: Option<&str>) -> bool {
+    let is_of = |address: &str| {
+        host.is_none_or(|host| address.strip_prefix(host).is_some_and(|rest| rest.starts_with(':')))
+    };
+    let own = case.run.header.targets.iter().filter(|target| is_of(&target.address));
+    own.flat_map(|target| target.member.paths()).any(|path| {
         let route = path.net.as_ref().and_then(|net| net.route.as_ref());
         route.is_some_and(|route| route.device == "lo")
     })
@@ -86,9 +109,15 @@ fn is_served_here(case: StepCase<'_>) -> bool {
 
 /// The hypervisor gave CPU time to others.
 pub(super) fn steal(case: StepCase<'_>) -> Option<Fired> {
+    steal_of(case, None)
+}
+
+/// The same of one of several hosts.
+pub(super) fn steal_of(case: StepCase<'_>, only: Option<&str>) -> Option<Fired> {
     // How much it took is known also where the time of the tester is not.
     let steal = case.step.cpu.used?.steal;
-    let of_each = case.step.hosts.iter().map(|end| (Some(end.host.as_str()), end.cpu.steal));
+    let ends = case.step.hosts.iter().filter(|end| only.is_none_or(|only| end.host == only));
+    let of_each = ends.map(|end| (Some(end.host.as_str()), end.cpu.steal));
     let (name, steal) = of_each.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((None, steal));
     if steal <= STEAL_MAX {
         return None;
@@ -114,11 +143,10 @@ pub(super) fn late_timers(case: StepCase<'_>) -> Option<Fired> {
         return None;
     }
     let (mean_ms, max_ms) = (host.timer_late_mean_ns / 1e6, host.timer_late_max_ns as f64 / 1e6);
-    let served = if is_served_here(case) { SERVED_HERE } else { STOP_OTHERS };
     // A CPU that is busy, or that another guest has, does not sleep.
     let busy = case.step.cpu.used.map_or(0.0, |used| used.host_busy);
-    let (why, next) = if busy_host(case).is_some() {
-        ("other programs had the CPUs".to_owned(), served)
+    let (why, next) = if let Some(busy) = busy_host(case) {
+        ("other programs had the CPUs".to_owned(), busy.next)
     } else if let Some(steal) = steal(case) {
         ("the hypervisor gave the CPUs to other guests".to_owned(), steal.next)
     } else if busy > IDLE_MAX {
@@ -204,21 +232,47 @@ pub(crate) fn no_cpu_left(case: StepCase<'_>) -> Option<Fired> {
     })
 }
 
-/// Where others had the CPUs and the tester had too little of the rest: whose they are, and the shares of their time
-/// that was in use and that the hypervisor gave away, \[0, 1\].
-pub(crate) fn taken_cpus(case: StepCase<'_>) -> Option<(String, [f64; 2])> {
-    let gone = |host: &HostCpus<'_>| host.used.host_busy + host.used.steal;
-    let taken = hosts(case)
-        .into_iter()
-        .filter(|host| gone(host) > HOST_BUSY_MAX && gone(host) - host.tester > OTHERS_MAX);
-    let worst = taken.max_by(|a, b| (gone(a) - a.tester).total_cmp(&(gone(b) - b.tester)))?;
-    Some((worst.of(), [worst.used.host_busy, worst.used.steal]))
+/// CPUs of which others had so much that the tester had too little of the rest.
+pub(crate) struct TakenCpus {
+    /// Whose they are: "of this host", or those of all hosts of a run, and which of them had the least.
+    pub(crate) whose: String,
+    /// Share of their time that was in use, \[0, 1\].
+    pub(crate) busy: f64,
+    /// Share of their time that the hypervisor gave away, \[0, 1\].
+    pub(crate) steal: f64,
+    /// Whether it is other programs that had them.
+    pub(crate) by_programs: bool,
+}
+
+/// Where others had the CPUs. Of several hosts that is so only where it is of every one: one that has no CPU does not
+/// keep the others from what they do, and the finding `busy-host` names it.
+pub(crate) fn taken_cpus(case: StepCase<'_>) -> Option<TakenCpus> {
+    let hosts = hosts(case);
+    let took_part = case.step.hosts.iter().filter(|end| end.lost.is_none()).count();
+    // Of a host whose CPUs are not known nothing shows that it was held up.
+    if hosts.len() < took_part || !hosts.iter().all(HostCpus::is_taken) {
+        return None;
+    }
+    let worst = hosts.iter().max_by(|a, b| (a.gone() - a.tester).total_cmp(&(b.gone() - b.tester)))?;
+    let whose = match (worst.name, hosts.len()) {
+        (None, _) => "of this host".to_owned(),
+        (Some(name), 1) => format!("of {name}"),
+        (Some(name), count) => format!("of all {count} hosts had other work, those of {name}"),
+    };
+    let [busy, steal] = [worst.used.host_busy, worst.used.steal];
+    Some(TakenCpus { whose, busy, steal, by_programs: hosts.iter().all(HostCpus::is_busy) })
 }
 
 /// Other programs took the CPUs: I/Os waited for one.
 pub(crate) fn busy_host(case: StepCase<'_>) -> Option<Fired> {
-    let is_busy = |host: &HostCpus<'_>| host.used.host_busy > HOST_BUSY_MAX && host.others() > OTHERS_MAX;
-    let busy: Vec<HostCpus<'_>> = hosts(case).into_iter().filter(is_busy).collect();
+    busy_host_of(case, None)
+}
+
+/// The same of one of several hosts.
+pub(super) fn busy_host_of(case: StepCase<'_>, only: Option<&str>) -> Option<Fired> {
+    let is_asked = |host: &HostCpus<'_>| only.is_none() || host.name == only;
+    let busy: Vec<HostCpus<'_>> =
+        hosts(case).into_iter().filter(|host| is_asked(host) && host.is_busy()).collect();
     let worst = busy.iter().max_by(|a, b| a.others().total_cmp(&b.others()))?;
     let (used, tester) = (worst.used.host_busy * 100.0, worst.tester * 100.0);
     let others = busy.iter().filter(|host| host.name != worst.name).filter_map(|host| host.name);
@@ -238,7 +292,7 @@ pub(crate) fn busy_host(case: StepCase<'_>) -> Option<Fired> {
         ),
     };
     let next = match worst.name {
-        _ if is_served_here(case) => SERVED_HERE,
+        _ if is_served_by(case, worst.name) => SERVED_HERE,
         Some(_) => STOP_OTHERS_THERE,
         None => STOP_OTHERS,
     };

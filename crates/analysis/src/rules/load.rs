@@ -4,7 +4,7 @@ use assay_record::{MemberKind, Mismatch, Stamp, StepReason};
 use assay_spec::limits::OPEN_OUTSTANDING;
 use assay_spec::{Job, Pacing};
 
-use super::host::{busy_host, cpu_seconds, late_timers, near_null_ceiling, steal, tester_bound};
+use super::host::{busy_host_of, cpu_seconds, late_timers, near_null_ceiling, steal_of, tester_bound};
 use super::{Fired, StepCase, gaps};
 use crate::episodes::longest_without_path;
 use crate::figures::{capitalised, three_digits, time, whole};
@@ -342,7 +342,7 @@ fn blamed(
 ) -> (String, &'static str) {
     match full {
         None if let Some(words) = throttled_words(plan, job)
-            && !(is_barely_used(job) && own_fault(case).is_some()) =>
+            && !(is_barely_used(job) && own_fault(case, plan).is_some()) =>
         {
             let next = if is_barely_used(job) {
                 "See which target or worker fell behind (--explain), and whether this host was busy then."
@@ -358,10 +358,9 @@ fn blamed(
             ),
             "Raise `outstanding`, or leave it out: an open loop then has a depth that is no limit.",
         ),
-        _ if let Some(rule) = own_fault(case) => (
+        _ if let Some((whose, rule)) = own_fault(case, plan) => (
             format!(
-                "{done}: {} disturbed the test ({rule}), so whether the target sustains this rate is not known.",
-                if case.run.header.setting.hosts.is_empty() { "this host" } else { "a host" }
+                "{done}: {whose} disturbed the test ({rule}), so whether the target sustains this rate is not known."
             ),
             "Mend what that finding names, then run again.",
         ),
@@ -397,17 +396,26 @@ fn without_path<'c>(case: StepCase<'c>, plan: &Job, missing: f64) -> Option<(&'c
     found.filter(|(_, down_s)| down_s / case.step.seconds >= missing / 2.0)
 }
 
-/// Returns the finding that this host, and not the target, may have kept the load from its rate.
-fn own_fault(case: StepCase<'_>) -> Option<&'static str> {
-    let rules = [
-        ("gap-in-window", gaps::in_window as fn(StepCase<'_>) -> Option<Fired>),
-        ("busy-host", busy_host),
-        ("steal", steal),
-        ("tester-bound", tester_bound),
+/// Returns who, and not the target, may have kept a job from its rate, and the finding that says so. Of several hosts
+/// the CPUs of the job's own count: what others had of another host's did not hold it up.
+fn own_fault<'c>(case: StepCase<'c>, plan: &'c Job) -> Option<(&'c str, &'static str)> {
+    let host = plan.hosts.first().filter(|_| !case.run.header.setting.hosts.is_empty());
+    let host = host.map(String::as_str);
+    let of_host =
+        [("busy-host", busy_host_of as fn(StepCase<'_>, Option<&str>) -> Option<Fired>), ("steal", steal_of)];
+    let of_any = [
+        ("tester-bound", tester_bound as fn(StepCase<'_>) -> Option<Fired>),
         ("near-null-ceiling", near_null_ceiling),
         ("late-timers", late_timers),
     ];
-    rules.into_iter().find_map(|(rule, fires)| fires(case).map(|_| rule))
+    let any = if case.run.header.setting.hosts.is_empty() { "this host" } else { "a host" };
+    let gap = || gaps::in_window(case).map(|_| (any, "gap-in-window"));
+    let own = || {
+        let mut rules = of_host.into_iter();
+        rules.find_map(|(rule, fires)| fires(case, host).map(|_| (host.unwrap_or(any), rule)))
+    };
+    let other = || of_any.into_iter().find_map(|(rule, fires)| fires(case).map(|_| (any, rule)));
+    gap().or_else(own).or_else(other)
 }
 
 /// Whether no target does anything with an I/O: the tester is what is measured.

@@ -1,6 +1,6 @@
 //! Several hosts in one run: the rules that set them apart, and the window that they have in common.
 
-use assay_analysis::{Collector, HostSpread, RunSummary, Severity};
+use assay_analysis::{Collector, HostSpread, LimitKind, RunSummary, Severity, limits};
 use assay_record::{
     AccessStats, ClockOffset, Event, FleetHost, Gap, GapKind, GapPlace, HostEnd, HostFacts, Interval, JobEnd,
     LunFacts, MemberKind, PathFacts, RunEvent, RunHeader, StepCpu, StepEnd, StepId, StepReason, TargetFacts,
@@ -174,6 +174,93 @@ fn a_host_whose_cpus_others_have_is_named() {
     assert_eq!(says("busy-host", &[(0.8, 0.0), (0.8, 0.0), (0.2, 0.0)]), None);
     let stolen = says("steal", &[(0.2, 0.0), (0.2, 0.0), (0.2, 0.05)]).unwrap();
     assert!(stolen.contains("gave 5.0 % of the CPU time of c to other guests"), "{stolen}");
+}
+
+/// Three hosts of two CPUs that were so busy with a tester of a tenth of a CPU each, where the hypervisor took so much.
+fn busy_fleet(of: [(f64, f64); 3]) -> (RunHeader, RunSummary) {
+    let (mut header, mut summary) = fleet(&[100.0, 100.0, 100.0]);
+    header.setting.hosts.iter_mut().for_each(|host| host.facts.cpus_online = 2);
+    for (host, (host_busy, steal)) in summary.steps[0].hosts.iter_mut().zip(of) {
+        host.cpu = StepCpu { host_busy, steal, tester_ns: 400_000_000, ..StepCpu::default() };
+    }
+    (header, summary)
+}
+
+/// One busy host of three made "CPU time that other programs take limits this test" of a sum to which it gave a third.
+#[test]
+fn cpus_that_others_have_limit_several_hosts_only_where_each_has_none() {
+    let of = |busy: [(f64, f64); 3], change: fn(&mut RunHeader, &mut RunSummary)| {
+        let (mut header, mut summary) = busy_fleet(busy);
+        change(&mut header, &mut summary);
+        let limit = limits(&header, &summary).unwrap();
+        let kinds: Vec<LimitKind> = limit.steps.iter().map(|step| step.kind).collect();
+        (kinds.contains(&LimitKind::Host), limit.says)
+    };
+    let [idle, busy, stolen] = [(0.2, 0.0), (0.97, 0.0), (0.5, 0.45)];
+    assert!(!of([idle, busy, idle], |_, _| {}).0);
+    let (is_host, says) = of([busy, (0.99, 0.0), busy], |_, _| {});
+    let all = "CPU time that other programs take limits this test (the CPUs of all 3 hosts had other work, those of b \
+               were 99 % busy";
+    assert!(is_host && says.contains(all), "{says}");
+    // Programs have the CPUs of two of them, and other guests those of the third.
+    let (is_host, says) = of([busy, stolen, busy], |_, _| {});
+    assert!(is_host && says.contains("CPU time that others take"), "{says}");
+    let unknown = of([busy, busy, busy], |header, _| header.setting.hosts[0].facts.cpus_online = 0);
+    assert!(!unknown.0, "nothing shows that a was held up");
+    assert!(of([busy, idle, busy], |_, summary| summary.steps[0].hosts[1].lost = Some("silent".into())).0);
+}
+
+/// The CPU time of a host was divided by the window of the one that took longest: the tester of a host that had done
+/// its I/Os after a fifth of it "used 19 %", and the rest was other programs'.
+#[test]
+fn the_cpu_time_of_a_host_that_is_done_early_is_over_its_own_window() {
+    let (header, mut summary) = busy_fleet([(0.95, 0.0), (0.2, 0.0), (0.2, 0.0)]);
+    summary.steps[0].hosts[0].cpu.tester_ns = 1_520_000_000;
+    assert!(found("busy-host", &header, &summary).is_some(), "1.52 s of 8 s of CPU");
+    summary.steps[0].jobs[0].seconds = 0.8;
+    assert_eq!(found("busy-host", &header, &summary), None, "1.52 s of 1.6 s");
+}
+
+/// "Count its work as part of the target" was said of a host that serves nothing, as another one served itself.
+#[test]
+fn a_host_that_serves_its_target_is_no_reason_to_look_for_a_server_on_another() {
+    let next = |served: &str| {
+        let (mut header, summary) = busy_fleet([(0.2, 0.0), (0.97, 0.0), (0.2, 0.0)]);
+        let mut target = header.targets[0].clone();
+        target.address = format!("{served}:iscsi://127.0.0.1/iqn.x:1/0");
+        target.member.kind = MemberKind::Lun;
+        let mut path = path(1, 1500);
+        path.net.as_mut().unwrap().route.as_mut().unwrap().device = "lo".into();
+        target.member.lun = Some(Box::new(LunFacts { paths: vec![path], ..LunFacts::default() }));
+        header.targets = vec![target];
+        found("busy-host", &header, &summary).unwrap().next
+    };
+    assert!(next("b").contains("server of the target runs on this host"), "{}", next("b"));
+    assert!(next("a").contains("Stop the other programs of that host"), "{}", next("a"));
+}
+
+/// A host that missed its rate on an idle machine was excused by what the hypervisor took from another one.
+#[test]
+fn a_missed_rate_is_not_excused_by_the_cpus_of_another_host() {
+    let says = |busy: [(f64, f64); 3]| {
+        let (mut header, mut summary) = busy_fleet(busy);
+        for job in &mut header.plan.tests[0].steps[0].jobs {
+            (job.pacing, job.outstanding) =
+                (Pacing::Open { rate: PerSecond(1000.0), arrivals: Arrivals::Constant }, 256);
+        }
+        for (job, ops) in summary.steps[0].jobs.iter_mut().zip([4000, 800, 4000]) {
+            (job.due, job.total.ops) = (Some(4000), ops);
+        }
+        found("missed-rate", &header, &summary).unwrap().says
+    };
+    let [idle, busy, stolen] = [(0.2, 0.0), (0.97, 0.0), (0.2, 0.05)];
+    for others in [says([busy, idle, idle]), says([idle, idle, stolen])] {
+        assert!(others.ends_with("the target does not sustain this rate."), "{others}");
+    }
+    let own = says([idle, busy, stolen]);
+    assert!(own.contains("b disturbed the test (busy-host), so whether"), "{own}");
+    let own = says([busy, stolen, idle]);
+    assert!(own.contains("b disturbed the test (steal), so whether"), "{own}");
 }
 
 /// Of two hosts at one rate it was not said which one missed it.

@@ -103,6 +103,7 @@ impl ResolvedArray {
         // A link carries both directions at once: the one with less to carry holds nothing up.
         if host.link.is_half_duplex() || io_cost.kind == busier_direction(workload) {
             io_cost.host_ns = together.max(links);
+            io_cost.is_host_link = links > together;
         } else {
             io_cost.host_ns = together;
             io_cost.delay_ns += (links - together).max(0.0);

@@ -200,6 +200,18 @@ fn the_thread_of_zfs_in_a_server_is_none_of_the_host() {
     }
 }
 
+/// The link of a client was "the target's ZFS threads" where several workers share it: each of their threads takes
+/// longer for an I/O than the link, and all of them together do not.
+#[test]
+fn the_link_of_a_client_is_full_before_the_threads_of_many_workers_are() {
+    let says = "target.software=zfs raid=0 disks=24 link=100GbE protocol.kind=nfs initiator.link=10GbE";
+    let of = |workers: u32| {
+        expected(&changed("nvme", says), &Workload { workers, ..load(1024 * KIB, 100.0, 0.0, 8) })
+    };
+    assert_eq!(of(8).limit_name(), "1 x 10GbE of the clients", "{:?}", of(8).iops);
+    assert!(of(8).iops.value * 1.048576 < 1250.0, "{:?}", of(8).iops);
+}
+
 /// Drives for servers were given a flush of 1 ms: 969 durable writes per second predicted, 26,200 measured.
 #[test]
 fn drives_for_servers_survive_a_power_cut_unless_somebody_says_otherwise() {

@@ -65,13 +65,16 @@ impl Few {
                 zeros @ ..0 => bucket = bucket.checked_add(usize::try_from(zeros.unsigned_abs()).ok()?)?,
                 0 => bucket += 1,
                 count => {
-                    if bucket >= BUCKETS || occupied.len() == OCCUPIED_MAX {
+                    if bucket == BUCKETS || occupied.len() == OCCUPIED_MAX {
                         return None;
                     }
                     occupied.push((shortest_ns(bucket), count.unsigned_abs()));
                     sum = sum.checked_add(count.unsigned_abs())?;
                     bucket += 1;
                 }
+            }
+            if bucket > BUCKETS {
+                return None;
             }
         }
         Some(Self { occupied, count: sum })
@@ -166,6 +169,45 @@ mod tests {
         assert!(Few::read(&stored).is_some());
     }
 
+    /// What stands before so many bytes of counts.
+    fn head(counts: usize) -> Vec<u8> {
+        let words = [PLAIN, u32::try_from(counts).unwrap(), 0, u32::from(DIGITS)];
+        let wide = [1, HIGHEST_NS, 1_f64.to_bits()];
+        let words = words.iter().flat_map(|word| word.to_be_bytes());
+        words.chain(wide.iter().flat_map(|word| word.to_be_bytes())).collect()
+    }
+
+    /// The counts as they are stored: seven bits in a byte, of a ninth all eight.
+    fn stored(counts: &[i64]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for count in counts {
+            let mut rest = ((count << 1) ^ (count >> 63)).cast_unsigned();
+            for place in 1..=NUMBER_BYTES {
+                let is_last = place == NUMBER_BYTES || rest < 0x80;
+                bytes.push(
+                    rest as u8 & if place == NUMBER_BYTES { 0xff } else { 0x7f } | u8::from(!is_last) << 7,
+                );
+                rest >>= 7;
+                if is_last {
+                    break;
+                }
+            }
+        }
+        bytes
+    }
+
+    /// Zeros without end made a place that one more could not be added to.
+    #[test]
+    fn more_zeros_than_there_are_buckets_are_none_of_ours() {
+        let of = |counts: &[i64]| {
+            let counts = stored(counts);
+            Few::of(&[head(counts.len()), counts].concat())
+        };
+        assert_eq!(of(&[7, -4734, 3]).map(|few| few.count()), Some(10));
+        assert_eq!(of(&[7, -4735]).map(|few| few.count()), Some(7));
+        assert_eq!([of(&[7, -4736]), of(&[-4736, 7]), of(&[i64::MIN, i64::MIN + 1, 0])], [None, None, None]);
+    }
+
     proptest! {
         #[test]
         fn what_is_read_is_what_was_stored(
@@ -182,6 +224,7 @@ mod tests {
         fn nothing_that_is_read_breaks_it(mut bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = Few::read(&bytes);
             let _ = Few::of(&bytes);
+            let _ = Few::of(&[head(bytes.len()), bytes.clone()].concat());
             let mut few = blank();
             few.record(9_000_000).unwrap();
             let mut stored = BASE64.decode(encoded(&few)).unwrap();
