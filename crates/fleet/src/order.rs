@@ -7,7 +7,7 @@ use std::time::Duration;
 use assay_record::RunHeader;
 use assay_runner::{Consequence, Done, Follower, Order};
 
-use crate::Allowed;
+use crate::{Allowed, FleetError};
 
 /// The server drops an announcement that was not renewed for so long.
 pub const LEASE: Duration = Duration::from_secs(15);
@@ -21,6 +21,16 @@ pub struct BusOptions {
     pub nkey: Option<PathBuf>,
     /// File with the certificate of the authority that signed the server's, PEM. With it only TLS is accepted.
     pub ca: Option<PathBuf>,
+}
+
+impl BusOptions {
+    /// Refuses an address with a user or a password in it.
+    ///
+    /// # Errors
+    /// [`FleetError::SecretInUrl`].
+    pub fn check_url(url: &str) -> Result<(), FleetError> {
+        if url.contains('@') { Err(FleetError::SecretInUrl) } else { Ok(()) }
+    }
 }
 
 /// Which hosts take part.

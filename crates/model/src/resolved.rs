@@ -378,11 +378,10 @@ impl ResolvedArray {
     pub fn io_cost(&self, kind: Kind, random: bool, bytes: f64) -> IoCost {
         let array = &self.array;
         let wire_mb_s = wire::ceiling_at(&array.link, &array.protocol, bytes, self.corner);
-        let copies_on_write = self.gathers();
         let phases = match (random, kind) {
             (false, _) => [Phase::NONE; 2],
             (true, Kind::Read) => self.shape.random_read(bytes),
-            (true, Kind::Write) if copies_on_write => [Phase::NONE; 2],
+            (true, Kind::Write) if self.gathers() => [Phase::NONE; 2],
             (true, Kind::Write) => self.shape.random_write(bytes),
         };
         let stored = software::stored(array, self.corner);

@@ -45,7 +45,7 @@ pub(crate) fn curve(args: &CurveArgs) -> anyhow::Result<Exit> {
     let here: &[String] = if fleet.is_some() { &[] } else { targets };
     let output = check_output(args.kept.output.as_deref(), targets, &args.store, args.view.form())?;
     let store = open_store(&args.store)?;
-    let array = array_of_run(None, (targets, here), &store)?;
+    let array = array_of_run(None, (targets, fleet.as_ref()), &store)?;
     let stop = stop_on_signals()?;
     let order = |plan: Plan| -> anyhow::Result<Order> {
         Ok(Order { array: array.clone(), ..args.io.order(plan, here, args.size, &stop)? })

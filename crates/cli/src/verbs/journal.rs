@@ -3,6 +3,8 @@
 //! The store keeps what a journal is about; its steps are the runs that name it. A step is every run in a row with the
 //! same words for its change, so that a change can be measured several times.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context as _, bail};
 use assay_analysis::compare::{Side, compare_with};
 use assay_analysis::repeats::pooled;
@@ -33,7 +35,7 @@ pub(crate) fn journal(args: &JournalArgs) -> anyhow::Result<Exit> {
                 targets: vec![target.clone()],
                 plan: plan.clone(),
                 storage_ram_bytes: storage_ram.map(|bytes| bytes.0),
-                on: OnHosts::typed(fleet),
+                on: OnHosts::typed(fleet)?,
             };
             let store = open_store(&args.store)?;
             if !store.add_journal(name, &serde_json::to_string(&about)?)? {
@@ -131,35 +133,69 @@ fn assembled(store: &Store, name: &str, about: &About) -> anyhow::Result<Journal
     })
 }
 
+/// The hosts that a run was placed on, those that never began too; none where it was on one without a name.
+fn placed_on(header: &RunHeader) -> Vec<String> {
+    let steps = header.plan.tests.iter().flat_map(|test| &test.steps);
+    let mut hosts: Vec<String> = Vec::new();
+    for host in steps.flat_map(|step| &step.jobs).flat_map(|job| &job.hosts) {
+        if !header.setting.hosts.is_empty() && !hosts.contains(host) {
+            hosts.push(host.clone());
+        }
+    }
+    hosts
+}
+
 /// Over which hosts the next step runs: those of the journal, or of its last step. Where the latter are reached is in
 /// no record.
 fn on_hosts(about: &About, steps: &[Measured]) -> Option<OnHosts> {
     let of_step = || {
-        let hosts = steps.last()?.header.setting.hosts.iter().map(|host| host.name.clone());
-        let hosts: Vec<String> = hosts.collect();
+        let hosts = placed_on(&steps.last()?.header);
         let nats = "nats://HOST:4222".to_owned();
         (!hosts.is_empty()).then_some(OnHosts { hosts, nats, nkey: None, ca: None })
     };
     about.on.clone().or_else(of_step)
 }
 
+/// Among how many hosts a working set is divided; `None` where that is not known before a run over all of them.
+fn parts(about: &About, on: Option<&OnHosts>, steps: &[Measured]) -> Option<u64> {
+    // Each host has a target of its own then, and --size is that of each.
+    let on = on.filter(|_| about.targets.iter().any(|target| target.contains("{host}")));
+    let Some(on) = on else { return Some(1) };
+    let count = match on.are_all() {
+        true => steps.last().map(|step| placed_on(&step.header).len()).filter(|count| *count > 0)?,
+        false => on.hosts.len().max(1),
+    };
+    Some(count as u64)
+}
+
+/// The bytes of the targets of a run. A LUN or an export that several hosts use is one, and a path of each is not.
+fn span_bytes<'h>(targets: impl Iterator<Item = (&'h str, u64)>, hosts: &[String]) -> u64 {
+    let mut shared: BTreeSet<&str> = BTreeSet::new();
+    let mut sum = 0;
+    for (address, bytes) in targets {
+        let behind = hosts.iter().find_map(|host| address.strip_prefix(host.as_str())?.strip_prefix(':'));
+        let is_shared = |own: &&str| matches!(own.parse(), Ok(Address::Iscsi(_) | Address::Nfs(_)));
+        if behind.filter(is_shared).is_none_or(|own| shared.insert(own)) {
+            sum += bytes;
+        }
+    }
+    sum
+}
+
 /// The three stages: the path with a working set in the storage's memory, the same after each change to the path, and
 /// the real storage with twice its memory.
 fn stages(about: &About, steps: &[Measured]) -> Vec<Stage> {
-    let span = |step: &Measured| step.header.targets.iter().map(|t| t.member.span_bytes).sum::<u64>();
+    let span = |step: &Measured| {
+        let targets = step.header.targets.iter().map(|t| (t.address.as_str(), t.member.span_bytes));
+        span_bytes(targets, &placed_on(&step.header))
+    };
     let ram = about.storage_ram_bytes;
     let is_small = |step: &&Measured| ram.is_some_and(|ram| span(step) < ram);
     let small = steps.iter().filter(is_small).count();
     let on = on_hosts(about, steps);
-    // Each host has a target of its own then, and --size is that of each.
-    let parts = match &on {
-        Some(on) if about.targets.iter().any(|target| target.contains("{host}")) => {
-            on.hosts.len().max(1) as u64
-        }
-        _ => 1,
-    };
-    let (in_ram, beyond) = match ram {
-        Some(ram) => (Bytes(ram / 4 / parts).to_string(), Bytes(ram * 2 / parts).to_string()),
+    let parts = parts(about, on.as_ref(), steps);
+    let (in_ram, beyond) = match ram.zip(parts) {
+        Some((ram, parts)) => (Bytes(ram / 4 / parts).to_string(), Bytes(ram * 2 / parts).to_string()),
         None => ("SIZE".to_owned(), "SIZE".to_owned()),
     };
     let on = on.map(|on| on.words()).unwrap_or_default();
@@ -171,7 +207,11 @@ fn stages(about: &About, steps: &[Measured]) -> Vec<Stage> {
             targets.join(" ")
         )
     };
-    let known = if ram.is_some() { "" } else { " (its size is not known; give it with --storage-ram)" };
+    let known = match (ram, parts) {
+        (None, _) => " (its size is not known; give it with --storage-ram)",
+        (_, None) => " (SIZE is of each host: divide by their number)",
+        _ => "",
+    };
     vec![
         Stage {
             says: format!("The path alone: a working set in the storage's memory, a quarter of it{known}"),
@@ -189,4 +229,23 @@ fn stages(about: &About, steps: &[Measured]) -> Vec<Stage> {
             command: command(&beyond, "real storage"),
         },
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::span_bytes;
+
+    /// One LUN that eight hosts use was eight, and "the real storage" was measured in a part of its memory.
+    #[test]
+    fn a_lun_that_several_hosts_use_is_counted_once() {
+        let hosts = ["a", "b"].map(str::to_owned);
+        let of = |targets: &[&str], hosts: &[String]| {
+            span_bytes(targets.iter().map(|target| (*target, 4_u64)), hosts)
+        };
+        let lun = "iscsi://nas/iqn.2004-01.example:disk/1";
+        let [on_a, on_b] = ["a", "b"].map(|host| format!("{host}:{lun}"));
+        assert_eq!(of(&[&on_a, &on_b], &hosts), 4);
+        assert_eq!(of(&["a:/dev/sdb", "b:/dev/sdb"], &hosts), 8, "a disk of each");
+        assert_eq!(of(&["a.dat", "b.dat"], &[]), 8);
+    }
 }

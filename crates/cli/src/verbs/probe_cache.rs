@@ -34,7 +34,7 @@ pub(crate) fn probe_cache(args: &ProbeCacheArgs) -> anyhow::Result<Exit> {
     let targets = std::slice::from_ref(&args.target);
     let output = check_output(args.kept.output.as_deref(), targets, &args.store, args.view.form())?;
     let store = open_store(&args.store)?;
-    let array = array_of_run(None, (targets, targets), &store)?;
+    let array = array_of_run(None, (targets, None), &store)?;
     let stop = stop_on_signals()?;
     let run = |plan: Plan| {
         let order = Order {

@@ -27,7 +27,7 @@ use crate::verbs::baseline;
 use crate::verbs::serve::OwnServer;
 use crate::words::attached::{array_of_run, memory_of_run, price_of_run};
 use crate::words::fail_if::{changes, check, judged_by_baseline, judged_by_limits};
-use crate::words::fleet::fleet;
+use crate::words::fleet::{Fleet, fleet};
 use crate::words::foreign::ForeignOrder;
 use crate::words::order::journal_of;
 use crate::words::other_tools::line_of_tool;
@@ -126,8 +126,7 @@ fn run(args: &RunArgs) -> anyhow::Result<Exit> {
                 number,
                 of: args.repeat,
             };
-            let here: &[String] = if fleet.is_some() { &[] } else { &taker.targets };
-            let order = order(args, taker, here, &store, (turn, &stop))?;
+            let order = order(args, taker, fleet.as_ref(), &store, (turn, &stop))?;
             let done = execute_on(fleet.as_ref(), &taker.targets, order, &store)?;
             group.get_or_insert_with(|| done.header.run.clone());
             exit = exit.or_worse(add(&mut sides, index, &done)?);
@@ -191,7 +190,7 @@ fn takers(args: &RunArgs) -> anyhow::Result<Vec<Taker>> {
 fn order(
     args: &RunArgs,
     taker: &Taker,
-    here: &[String],
+    fleet: Option<&Fleet>,
     store: &Store,
     (turn, stop): (Turn, &StopSignal),
 ) -> anyhow::Result<Order> {
@@ -200,10 +199,11 @@ fn order(
         journal: journal_of(args, &taker.targets, store)?,
         ..RunSetting::default()
     };
+    let here: &[String] = if fleet.is_some() { &[] } else { &taker.targets };
     Ok(Order {
         label: args.label.clone(),
         note: args.note.clone(),
-        array: array_of_run(args.array.as_deref(), (&taker.targets, here), store)?,
+        array: array_of_run(args.array.as_deref(), (&taker.targets, fleet), store)?,
         stated: memory_of_run(&args.stated, &taker.targets, store)?,
         setting,
         turn: Some(turn),

@@ -53,7 +53,7 @@ pub(crate) fn scale(args: &ScaleArgs) -> anyhow::Result<Exit> {
         let here = if of_load.is_some() { &[] } else { targets };
         let order = Order {
             note: Some("scale check".to_owned()),
-            array: array_of_run(None, (targets, here), &store)?,
+            array: array_of_run(None, (targets, of_load.as_ref()), &store)?,
             setting: RunSetting { price: price_of_run(None, targets, &store)?, ..RunSetting::default() },
             ..args.io.order(plan(args, load.workers)?, here, args.size, &stop)?
         };

@@ -1,11 +1,13 @@
 //! What a run takes from what the store keeps of its targets: the array that they are on, and their price.
 
 use anyhow::Context as _;
+use assay_fleet::HostChoice;
 use assay_record::{Price, StatedMemory};
 use assay_spec::Address;
 use assay_store::{RunFilter, RunSlice, Store, target_key};
 
 use super::array::array_text;
+use super::fleet::Fleet;
 use crate::args::StatedArgs;
 
 /// Returns the price of the targets of a run: the given one, else the sum of theirs, if all have one in one currency.
@@ -54,18 +56,24 @@ pub(crate) fn memory_of_run(
     Ok(header.map_or(stated, |header| header.stated))
 }
 
-/// Returns the text of the array of a run: the given one, else that of its first target, else the simulated one, if it
-/// is opened here: each host of a run over several simulates one of its own, and none of them is that of all.
+/// Returns the text of the array of a run: the given one, else that of its first target, else the simulated one, if one
+/// host opens it: each of several simulates one of its own, and none of them is that of all.
 pub(crate) fn array_of_run(
     given: Option<&str>,
-    (targets, here): (&[String], &[String]),
+    (targets, on): (&[String], Option<&Fleet>),
     store: &Store,
 ) -> anyhow::Result<Option<String>> {
+    // Other machines have other disks behind a path of this one.
+    let is_elsewhere = |target: &str| {
+        on.is_some() && !target.contains("{host}") && matches!(target.parse(), Ok(Address::Path(_)))
+    };
     if let Some(name) = given {
         return Ok(Some(array_text(name)?.1));
     }
     for target in targets {
-        if let Some(text) = store.target_array(&target_key(target))? {
+        if !is_elsewhere(target)
+            && let Some(text) = store.target_array(&target_key(target))?
+        {
             // Before the run: its result could not be judged.
             let attached = format!("the array attached to {target}");
             assay_model::array::parse_stored(&attached, &text).map_err(anyhow::Error::new).with_context(
@@ -73,11 +81,20 @@ pub(crate) fn array_of_run(
             )?;
             return Ok(Some(text));
         }
-        if let Ok(Address::Sim { array }) = target.parse()
-            && here.contains(target)
-        {
+        if let Some(Address::Sim { array }) = of_one_host(target, on) {
             return Ok(Some(array_text(&array)?.1));
         }
     }
     Ok(None)
+}
+
+/// A target as the only host of a run has it; `None` where there are several, or as many as there happen to be.
+fn of_one_host(target: &str, on: Option<&Fleet>) -> Option<Address> {
+    match on.map(|fleet| &fleet.hosts) {
+        None => target.parse().ok(),
+        Some(HostChoice::Named(names)) if names.len() == 1 => {
+            target.replace("{host}", &names[0]).parse().ok()
+        }
+        Some(_) => None,
+    }
 }

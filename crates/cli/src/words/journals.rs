@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
+use assay_fleet::{BusOptions, FleetError};
 use assay_store::Store;
 use serde::{Deserialize, Serialize};
 
@@ -36,11 +37,17 @@ pub(crate) struct OnHosts {
 }
 
 impl OnHosts {
-    /// Returns the hosts that were typed, if any were.
-    pub(crate) fn typed(of: &FleetArgs) -> Option<Self> {
+    /// Returns the hosts that were typed, if any were. The address is kept and printed, so it must have no password.
+    pub(crate) fn typed(of: &FleetArgs) -> Result<Option<Self>, FleetError> {
         let (hosts, nkey, ca) = (of.hosts.clone(), of.nkey.clone(), of.ca.clone());
-        let nats = of.nats.clone().filter(|_| !hosts.is_empty())?;
-        Some(Self { hosts, nats, nkey, ca })
+        let Some(nats) = of.nats.clone().filter(|_| !hosts.is_empty()) else { return Ok(None) };
+        BusOptions::check_url(&nats)?;
+        Ok(Some(Self { hosts, nats, nkey, ca }))
+    }
+
+    /// Whether they are all that are connected, however many these are.
+    pub(crate) fn are_all(&self) -> bool {
+        self.hosts == ["all"]
     }
 
     /// The options of a command line, each behind a space.
@@ -84,21 +91,27 @@ pub(crate) fn named(store: &Store, name: Option<&str>) -> anyhow::Result<(String
     }
 }
 
-/// Returns the journal of a run: the named one, else the newest of its plan and targets.
+/// Returns the journal of a run: the named one, else the newest of its plan and targets. One that says over which hosts
+/// its steps run is not that of a run over others, which have another load together.
 pub(crate) fn of_run(
     store: &Store,
     name: Option<&str>,
     plan: &str,
-    targets: &[String],
+    (targets, hosts): (&[String], &[String]),
 ) -> anyhow::Result<String> {
-    let fits = |about: &About| about.plan == plan && about.targets == targets;
+    let is_on = |on: &OnHosts| on.hosts == hosts;
+    let fits =
+        |about: &About| about.plan == plan && about.targets == targets && about.on.as_ref().is_none_or(is_on);
     if let Some(name) = name {
         let (name, about) = named(store, Some(name))?;
         if !fits(&about) {
+            let over = about.on.as_ref().map(|on| format!(", over the hosts {}", on.hosts.join(",")));
             bail!(
-                "the journal `{name}` measures {} on {}; steps with another plan or target are not comparable",
+                "the journal `{name}` measures {} on {}{}; steps with another plan, target or other hosts are not \
+                 comparable",
                 about.plan,
-                about.targets.join(", ")
+                about.targets.join(", "),
+                over.unwrap_or_default()
             );
         }
         return Ok(name);
@@ -106,7 +119,8 @@ pub(crate) fn of_run(
     let found = all(store)?.into_iter().rfind(|(_, about)| fits(about));
     found.map(|(name, _)| name).with_context(|| {
         format!(
-            "no journal has this plan and target; create one: assay journal new NAME {} {plan}",
+            "no journal has this plan and target{}; create one: assay journal new NAME {} {plan}",
+            if hosts.is_empty() { "" } else { " over these hosts" },
             targets.join(" ")
         )
     })

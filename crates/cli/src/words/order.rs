@@ -73,6 +73,7 @@ pub(crate) fn journal_of(
     store: &Store,
 ) -> anyhow::Result<Option<JournalStep>> {
     let Some(change) = &args.step else { return Ok(None) };
-    let journal = crate::words::journals::of_run(store, args.journal.as_deref(), &args.plan, targets)?;
+    let on = (targets, args.fleet.hosts.as_slice());
+    let journal = crate::words::journals::of_run(store, args.journal.as_deref(), &args.plan, on)?;
     Ok(Some(JournalStep { journal, change: change.trim().to_owned() }))
 }

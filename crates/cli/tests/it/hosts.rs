@@ -144,6 +144,19 @@ fn a_journal_over_hosts_prints_commands_over_hosts() {
     ]);
     let command = format!("p.toml '/mnt/{{host}}/t.dat' --hosts a,b --nats {url} --size 2GiB");
     assert!(begun.contains(&command), "a quarter of the memory, in two parts: {begun}");
+    let all = ["--storage-ram", "16GiB", "--hosts", "all", "--nats", &url];
+    let begun = new(&[&["all", "/mnt/{host}/all.dat", "p.toml"], &all[..]].concat());
+    assert!(
+        begun.contains("--size SIZE"),
+        "each host has a part of it, and their number is not known: {begun}"
+    );
+    let mut secret = story.command(&["journal", "new", "kept", "null:", "p.toml", "--hosts", "a,b"]);
+    let secret = secret.env("ASSAY_NATS", "nats://me:hush@127.0.0.1:4222").output().unwrap();
+    crate::story::printed(secret).ends(BAD_INPUT).says(&["must not contain a user or a password"]);
+    assert!(!story.assay(&["journal", "list"]).ends(DONE).out.contains("kept"));
+    let other = ["run", "p.toml", "/mnt/{host}/t.dat", "--step", "x", "--journal", "own", "--hosts", "a"];
+    let other = story.assay(&[&other[..], &["--nats", &url]].concat());
+    other.ends(BAD_INPUT).says(&["over the hosts a,b; steps with another plan"]);
     new(&["later", "null:", "p.toml"]);
     story.assay(&[&["run", "p.toml", "null:", "--step", "as found"], &on[..]].concat()).ends(DONE);
     let shown = story.assay(&["journal", "show", "later"]).ends(DONE).out;
@@ -162,6 +175,9 @@ fn simulated_arrays_of_hosts_are_not_one_array() {
         let run = ["run", "p.toml", target, "--hosts", "nvme,ssd-sata", "--nats", &url, "--json"];
         let held = story.assay(&[&run[..], &["--size", "1GiB"]].concat()).ends(DONE).json();
         assert!(held["array"].is_null() && held["verdict"].is_null(), "{target}: {}", held["verdict"]);
+        let one = ["run", "p.toml", target, "--hosts", "nvme", "--nats", &url, "--size", "1GiB", "--json"];
+        let held = story.assay(&one).ends(DONE).json();
+        assert!(!held["array"].is_null(), "{target} of one host");
     }
 }
 

@@ -83,9 +83,7 @@ impl Bus {
         name: &str,
         connect: ConnectOptions,
     ) -> Result<Self, FleetError> {
-        if options.url.contains('@') {
-            return Err(FleetError::SecretInUrl);
-        }
+        BusOptions::check_url(&options.url)?;
         let (notify, mut connected) = watch::channel(0);
         let mut connect = connect.name(name).connection_timeout(CONNECT_LIMIT);
         let (violated, violation) = watch::channel(None);

@@ -355,9 +355,10 @@ impl Conductor {
             let round = self.runtime.block_on(offsets(&self.bus, names, of_a_step(hosts.len())));
             self.watch.add_clocks(&round.offsets);
             let lead = lead(hosts.len(), &round);
+            let clocks_unix_ns = round.offsets.values().map(|(at_unix_ns, _)| *at_unix_ns).min();
             let clocks = round.offsets.into_iter().map(|(host, (_, offset))| (host, offset.into())).collect();
             let at_unix_ns = unix_ns().saturating_add(i64::try_from(lead.as_nanos()).unwrap_or(0));
-            if self.note(&Noted::Begin { step, at_unix_ns, clocks }) {
+            if self.note(&Noted::Begin { step, at_unix_ns, clocks, clocks_unix_ns }) {
                 self.begun = Some(step);
             }
         } else if self.asked.elapsed() > TELL_AGAIN {

@@ -17,8 +17,9 @@ use assay_spec::{PlacedStep, Placement, PlacementError};
 use crate::nats::step_end::{HostStep, merged_end};
 use crate::nats::wire::{Noted, Placed, Said, What};
 
-/// A clock whose rate is steered gains or loses no more than this, in parts of a million: what the kernel slews by.
-const MOVES_PPM_MAX: u64 = 500;
+/// Two clocks that only the kernel steers come apart, or together, no faster than this, in parts of a million: each is
+/// slewed by up to 500. A daemon that sets the length of ticks is faster.
+const MOVES_PPM_MAX: u64 = 1000;
 
 /// A run of several hosts so far.
 #[derive(Debug)]
@@ -79,7 +80,7 @@ struct HostState {
     /// When its events' clock showed 0, by the coordinator's clock, ns since 1970.
     epoch_ns: i64,
     clock: ClockOffset,
-    /// When that was measured, by the coordinator's clock, ns since 1970.
+    /// It was not measured before this moment, by the coordinator's clock, ns since 1970.
     clock_at_ns: i64,
     header: Option<RunHeader>,
     /// The step at whose gate it waits.
@@ -140,7 +141,7 @@ impl Merge {
                 next: 1,
                 epoch_ns: 0,
                 clock: placed.clocks.get(&host.host).copied().unwrap_or_default(),
-                clock_at_ns: started_ns(&placed),
+                clock_at_ns: placed.clocks_unix_ns.unwrap_or_else(|| started_ns(&placed)),
                 header: None,
                 ready: None,
                 outcome: None,
@@ -283,7 +284,9 @@ impl Merge {
     pub(crate) fn note(&mut self, noted: Noted) -> Vec<Event> {
         match noted {
             Noted::Placed(_) | Noted::Follows { .. } | Noted::Here => Vec::new(),
-            Noted::Begin { step, at_unix_ns, clocks } => self.begin(step, at_unix_ns, &clocks),
+            Noted::Begin { step, at_unix_ns, clocks, clocks_unix_ns } => {
+                self.begin(step, at_unix_ns, (&clocks, clocks_unix_ns.unwrap_or(at_unix_ns)))
+            }
             Noted::Lost { host, why, at_unix_ns } => {
                 let at_ns = self.since_start(at_unix_ns);
                 let Some(state) = self.hosts.iter_mut().find(|known| known.name == host) else {
@@ -309,7 +312,12 @@ impl Merge {
 
     /// Begins a step everywhere, by the clocks as they are now. Of a host whose clock could not be measured the last
     /// offset is taken, and it is known less well than it was then.
-    fn begin(&mut self, id: StepId, at_unix_ns: i64, clocks: &BTreeMap<String, ClockOffset>) -> Vec<Event> {
+    fn begin(
+        &mut self,
+        id: StepId,
+        at_unix_ns: i64,
+        (clocks, clocks_unix_ns): (&BTreeMap<String, ClockOffset>, i64),
+    ) -> Vec<Event> {
         let known = self.steps.get_mut(&id).filter(|state| state.at_unix_ns.is_none());
         let Some(state) = known else { return Vec::new() };
         (state.at_unix_ns, state.is_started) = (Some(at_unix_ns), true);
@@ -318,7 +326,7 @@ impl Merge {
             let of = &mut self.hosts[*host];
             part.clock = match clocks.get(&of.name) {
                 Some(clock) => {
-                    (of.clock, of.clock_at_ns) = (*clock, at_unix_ns);
+                    (of.clock, of.clock_at_ns) = (*clock, clocks_unix_ns);
                     of.clock
                 }
                 None => {
@@ -587,15 +595,21 @@ fn clock_not_measured(hosts: &[(String, ClockOffset)]) -> Option<Warning> {
     Some(Warning {
         rule: "clock-not-measured".to_owned(),
         says: format!(
-            "No answer came from the {} of {} before a step: the last offset counts, within {:.1} ms if nobody has set \
-             a clock since.",
+            "The {} of {} {} not measured before a step: the last offset counts, within {:.1} ms if only the kernel \
+             has steered the clocks since.",
             if names.len() == 1 { "clock" } else { "clocks" },
             named(&names),
+            if names.len() == 1 { "was" } else { "were" },
             error_ns as f64 / 1e6
         ),
-        next: "Look at the way from that host to the NATS server. Its rates stand; when its I/Os happened beside those \
-               of the others is known to that only."
-            .to_owned(),
+        next: if names.len() == 1 {
+            "Look at the way from that host to the NATS server. Its rates stand; when its I/Os happened beside those \
+             of the others is known to that only."
+        } else {
+            "Look at the way from those hosts to the NATS server, which may also have been too busy for all of them. \
+             Their rates stand; when their I/Os happened beside those of the others is known to that only."
+        }
+        .to_owned(),
     })
 }
 

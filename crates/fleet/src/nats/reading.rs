@@ -94,24 +94,31 @@ impl Reading {
             self.connected.mark_unchanged();
             self.forget();
         }
-        self.is_behind = true;
+        let was_behind = std::mem::replace(&mut self.is_behind, true);
         if self.batch.is_none() && !self.ask().await {
             tokio::time::sleep(limit).await;
             return Vec::new();
         }
         let mut came: Vec<Message> =
             tokio::time::timeout(limit, self.one()).await.ok().flatten().into_iter().collect();
-        if !came.is_empty() {
+        self.add_those_here(&mut came);
+        // Messages that wait need not be gathered: a stream that is read long after its run would take minutes.
+        if !was_behind && (1..TOGETHER).contains(&came.len()) {
             tokio::time::sleep(self.gather).await;
+            self.add_those_here(&mut came);
         }
+        // A request that has ended says nothing of what comes behind it.
+        self.is_behind = came.len() >= TOGETHER || self.batch.is_none();
+        came
+    }
+
+    /// Takes what has come behind a first message, and waits for nothing.
+    fn add_those_here(&mut self, came: &mut Vec<Message>) {
         while (1..TOGETHER).contains(&came.len())
             && let Some(Some(message)) = self.one().now_or_never()
         {
             came.push(message);
         }
-        // A request that has ended says nothing of what comes behind it.
-        self.is_behind = came.len() >= TOGETHER || self.batch.is_none();
-        came
     }
 
     /// Asks for more messages. Returns whether the server has heard it.

@@ -15,6 +15,7 @@ use tokio::runtime::Runtime;
 use crate::error::FleetError;
 use crate::listed::{HostList, HostState, ListedHost};
 use crate::nats::bus::{Bus, check_name};
+use crate::nats::clock::unix_ns;
 use crate::nats::conduct::{Conductor, call_off};
 use crate::nats::follow::Claim;
 use crate::nats::hosts::listed;
@@ -37,6 +38,7 @@ pub fn run(order: &FleetOrder, mut sinks: Sinks<'_>) -> Result<FleetDone, FleetE
     sinks.follower.stage(Stage::Inspecting);
     let runtime = runtime()?;
     let bus = runtime.block_on(Bus::connect(&order.bus, "assay run"))?;
+    let clocks_unix_ns = Some(unix_ns());
     let list = saying(listed_in_time(&bus), sinks.follower, || {
         "waiting for the NATS server, which sends the list of hosts".to_owned()
     });
@@ -44,7 +46,7 @@ pub fn run(order: &FleetOrder, mut sinks: Sinks<'_>) -> Result<FleetDone, FleetE
     let hosts = chosen(&list, order)?;
     let names: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
     let clocks = clocks(&hosts);
-    let placed = Placed { hosts: names, clocks, ..placed(order, sinks.store)? };
+    let placed = Placed { hosts: names, clocks, clocks_unix_ns, ..placed(order, sinks.store)? };
     let placement = placed.plan.placed(&placed.hosts, placed.targets)?;
     let may_overwrite = !order.order.options.overwrite.is_empty();
     if let Some(why) = written_by_several(&placement, &order.targets, may_overwrite) {
@@ -167,6 +169,7 @@ fn placed(order: &FleetOrder, store: Option<&Store>) -> Result<Placed, FleetErro
         hosts: Vec::new(),
         targets: u32::try_from(order.targets.len()).unwrap_or(u32::MAX),
         clocks: BTreeMap::new(),
+        clocks_unix_ns: None,
         note: of.note.clone(),
         array: of.array.clone(),
         stated: of.stated,

@@ -163,6 +163,9 @@ pub(crate) enum Noted {
         at_unix_ns: i64,
         /// Offset of each host's clock.
         clocks: BTreeMap<String, ClockOffset>,
+        /// None of them is older than this, by the coordinator's clock, ns since 1970; `None` from earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        clocks_unix_ns: Option<i64>,
     },
     /// Nothing comes from a host any more.
     Lost {
@@ -199,6 +202,9 @@ pub(crate) struct Placed {
     pub(crate) targets: u32,
     /// Offset of each host's clock.
     pub(crate) clocks: BTreeMap<String, ClockOffset>,
+    /// None of them is older than this, by the coordinator's clock, ns since 1970; `None` from earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) clocks_unix_ns: Option<i64>,
     pub(crate) label: Option<String>,
     pub(crate) note: Option<String>,
     pub(crate) array: Option<String>,

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let here: &[String] = if fleet.is_some() { &[] } else { &targets };
     let store = open_store(&args.store)?;
     let output = check_paths(args, &targets)?;
-    let array = array_of_run(args.array.as_deref(), (&targets, here), &store)?;
+    let array = array_of_run(args.array.as_deref(), (&targets, fleet.as_ref()), &store)?;
     let setting = RunSetting {
         price: price_of_run(args.price.as_ref(), &targets, &store)?,
         journal: journal_of(args, &targets, &store)?,

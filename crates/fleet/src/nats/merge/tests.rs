@@ -28,6 +28,7 @@ fn placed_on(hosts: &[&str]) -> Placed {
         hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
         targets: 1,
         clocks: (0..).zip(hosts).map(clock).collect(),
+        clocks_unix_ns: None,
         label: None,
         note: None,
         array: None,
@@ -100,7 +101,7 @@ fn whats(placed: &Placed, late_ns: u64, of_a_second: impl Fn(u64) -> AccessStats
 
 fn begin() -> Noted {
     let clocks = placed().clocks;
-    Noted::Begin { step: START, at_unix_ns: BEGAN + SECOND as i64, clocks }
+    Noted::Begin { step: START, at_unix_ns: BEGAN + SECOND as i64, clocks, clocks_unix_ns: Some(BEGAN) }
 }
 
 /// Everything that both hosts say, one message of each in turn, and the word to begin when both are ready.
@@ -160,7 +161,8 @@ fn a_message_that_comes_twice_counts_once() {
 /// Its last offset was taken without a word, with the error of the day before.
 #[test]
 fn a_host_whose_clock_did_not_answer_begins_by_its_last_offset_and_is_named() {
-    let placed = placed();
+    // The list of hosts, which measures clocks, took five seconds.
+    let placed = Placed { clocks_unix_ns: Some(BEGAN - 5 * SECOND as i64), ..placed() };
     let (a, b) = (said(&placed, 0, 0), said(&placed, 1, 0));
     let mut merge = Merge::new(placed).unwrap();
     let mut events = Vec::new();
@@ -168,22 +170,27 @@ fn a_host_whose_clock_did_not_answer_begins_by_its_last_offset_and_is_named() {
         events.extend(merge.take("a", a));
         events.extend(merge.take("b", b));
         if merge.due().is_some() {
-            let Noted::Begin { step, at_unix_ns, mut clocks } = begin() else { unreachable!() };
+            let Noted::Begin { step, at_unix_ns, mut clocks, clocks_unix_ns } = begin() else {
+                unreachable!()
+            };
             clocks.remove("b");
-            // 20 s after the clocks were measured.
+            // 25 s after the clocks may have been measured.
             let at_unix_ns = at_unix_ns + 19 * SECOND as i64;
-            events.extend(merge.note(Noted::Begin { step, at_unix_ns, clocks }));
+            events.extend(merge.note(Noted::Begin { step, at_unix_ns, clocks, clocks_unix_ns }));
         }
     }
     let clocks: Vec<ClockOffset> = end_of(&events).hosts.iter().map(|host| host.clock).collect();
     let of = |ahead_ns: u64, error_ns| ClockOffset { ahead_ns: ahead_ns as i64, error_ns };
-    assert_eq!(clocks, [of(0, 50), of(3 * SECOND, 50 + 10_000_000)]);
+    assert_eq!(clocks, [of(0, 50), of(3 * SECOND, 50 + 25_000_000)]);
     let warnings = events.iter().filter_map(|event| match &event.what {
         RunEvent::Warning(warning) => Some(warning.says.as_str()),
         _ => None,
     });
     let [says] = *warnings.collect::<Vec<_>>() else { panic!("one warning") };
-    assert!(says.contains("from the clock of b before a step") && says.contains("within 10.0 ms"), "{says}");
+    assert!(
+        says.contains("clock of b was not measured before a step") && says.contains("within 25.0 ms"),
+        "{says}"
+    );
 }
 
 /// A host that was asked late began late, and its seconds are where they were.
@@ -278,7 +285,7 @@ fn a_clock_that_is_set_between_two_steps_shifts_nothing() {
                 if step == second {
                     clocks.get_mut("b").unwrap().ahead_ns += set_ns;
                 }
-                events.extend(merge.note(Noted::Begin { step, at_unix_ns, clocks }));
+                events.extend(merge.note(Noted::Begin { step, at_unix_ns, clocks, clocks_unix_ns: None }));
             }
         }
         assert!(merge.is_over());
@@ -395,6 +402,7 @@ fn four_agents_give_the_histogram_of_one_process_that_did_the_same_ios() {
                 step: START,
                 at_unix_ns,
                 clocks: placed.clocks.clone(),
+                clocks_unix_ns: None,
             }));
         }
     }
