@@ -247,6 +247,13 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
     prediction
 }
 
+/// The rate of a load at a corner by the closed form alone, I/Os per second: for a search that asks many arrays for one
+/// number.
+#[must_use]
+pub fn rate_at(array: &Array, corner: Corner, workload: &Workload, tables: &mut Tables) -> f64 {
+    at_corner(array, corner, &issued(array, workload), tables).2.iops
+}
+
 /// Whether rows of other systems say how wide the interval is. They do not where it is a bound or the rate that was
 /// asked for, where a provider enforces it, nor where it holds a question that is answered one way or the other:
 /// whether a drive survives a power cut.
@@ -365,20 +372,33 @@ fn tail_of(mean_ms: Bounds, sim: &Simulated) -> Bounds {
 /// An array at a corner, its costs and its closed form.
 type AtCorner = (ResolvedArray, Vec<Class>, Outcome);
 
+/// An array at a corner and the classes of a load.
+pub(crate) fn resolve_at(
+    array: &Array,
+    corner: Corner,
+    workload: &Workload,
+    tables: &mut Tables,
+) -> (ResolvedArray, Vec<Class>) {
+    let array = &credited(array, corner, workload);
+    let array = &with_memory(array, corner);
+    let resolved = ResolvedArray::new(array, corner, workload.region(), tables);
+    let classes = resolved.classes(workload);
+    (resolved, classes)
+}
+
 /// An array at a corner under a load. A controller whose cache is full and holds the load up lets writes pass it.
 fn at_corner(array: &Array, corner: Corner, workload: &Workload, tables: &mut Tables) -> AtCorner {
-    let of = |resolved: ResolvedArray| {
-        let classes = resolved.classes(workload);
+    let of = |(resolved, classes): (ResolvedArray, Vec<Class>)| {
         let outcome = closed_form(&resolved, &classes, workload);
         (resolved, classes, outcome)
     };
-    let array = &credited(array, corner, workload);
-    let array = &with_memory(array, corner);
-    let buffered = of(ResolvedArray::new(array, corner, workload.region(), tables));
+    let buffered = of(resolve_at(array, corner, workload, tables));
     if !buffered.1.iter().any(|c| c.io_cost.buffered) {
         return buffered;
     }
-    let through = of(buffered.0.clone().written_through());
+    let through = buffered.0.clone().written_through();
+    let classes = through.classes(workload);
+    let through = of((through, classes));
     if through.2.iops > buffered.2.iops { through } else { buffered }
 }
 
@@ -558,7 +578,7 @@ fn reliability(resolved: &ResolvedArray, classes: &[Class]) -> Reliability {
 
 /// A run that its I/O limit will end long before its duration starts from the state that most of the duration
 /// would be in: with full caches, unless they absorb for more than half of it.
-fn simulate_seeds(
+pub(crate) fn simulate_seeds(
     resolved: &ResolvedArray,
     workload: &Workload,
     closed: &Outcome,
