@@ -680,7 +680,7 @@ impl Series {
     }
 }
 
-/// What several simulations say of the open form: the mean of those before and this one, as each has a noise of its own,
+/// What several simulations say of the open form: the mean of those before and this one, as each has its own noise,
 /// unless they are of arrays that differ.
 fn together(before: Open, this: Open, number: u32) -> Open {
     let mean = |before: f64, this: f64| match (this / before).ln().abs() < SIMILAR {
