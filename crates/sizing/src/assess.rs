@@ -306,8 +306,8 @@ fn most_iops(
 }
 
 /// The highest rate up to `highest` at which a latency is within the limit; 0 where no rate that was tried is. Between
-/// a rate within and one beyond, the next is where a power of the rate through both meets the limit (regula falsi of the
-/// logarithms, and Illinois' halving of an end that stays).
+/// a rate within and one beyond, the next is where a power of the rate through both meets the limit (regula falsi of
+/// the logarithms, and Illinois' halving of an end that stays).
 fn highest_within(need: &Need, highest: f64, near: f64, latency: &dyn Fn(f64) -> f64) -> f64 {
     let limit = need.limit.ms();
     if limit.is_infinite() {
