@@ -11,7 +11,7 @@ use assay_spec::suggest;
 use assay_spec::units::Bytes;
 use serde::Serialize;
 
-use super::assess::{Ends, UNCHECKED, assess, carries, checked, lost, quick, sustained};
+use super::assess::{Ends, SIMULATED_IOS, UNCHECKED, assess, carries, checked, lost, quick, sustained};
 use super::{Assessment, CLASSES, Endure, LatencyLimit, Need, Precision, Prices, Question};
 
 /// Devices that a proposal has at most: the largest published configurations have some 4,000.
@@ -19,10 +19,15 @@ const DEVICES_MAX: u32 = 5000;
 /// Disks of one RAID5 or RAID6 group that a proposal has at most: wider ones are rebuilt for days.
 const RAID5_MAX: u32 = 12;
 const RAID6_MAX: u32 = 24;
-/// Simulations that correct the number of devices, at most.
-const CHECKS: u32 = 4;
-/// Logarithm of how far the open form of a proposal is from the limit where the simulation is asked.
-const NEAR_LIMIT: f64 = 0.2;
+/// Rounds that correct the number of devices, at most: each is simulated where it is for the answer, and the first one
+/// where a candidate only stands beside it.
+const ROUNDS: u32 = 4;
+/// Logarithm of how far the open form of a candidate beside the answer is from the limit where the simulation is asked:
+/// further than any error of it that is known.
+const UNSURE: f64 = 0.5;
+/// Logarithm of how far a simulation is from the limit where its noise may decide, and how many times as many I/Os do.
+const NOISE: f64 = 0.1;
+const MORE_IOS: u64 = 4;
 /// Rounds of a guess of the number of devices.
 const GUESSES: u32 = 3;
 /// Logarithm of how far factors of the open form are apart that differ by noise only.
@@ -115,6 +120,22 @@ impl Answer {
     }
 }
 
+/// How a candidate is found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Care {
+    /// As the answer.
+    Answer,
+    /// As one that stands beside it.
+    Beside,
+}
+
+impl Care {
+    /// Whether a round of a candidate is simulated.
+    fn asks(self, round: u32, array: &Array, need: &Need, tables: &mut Tables) -> bool {
+        self == Self::Answer || round == 0 && is_near_limit(array, need, (UNCHECKED, UNSURE), tables)
+    }
+}
+
 /// Service times that are known: of what is answered, and of what is searched.
 pub(super) struct Kept {
     exact: Tables,
@@ -146,17 +167,17 @@ pub fn answer(
         arrays => described(&question, arrays)?,
     };
     check_changes(&question, &series)?;
-    let kind = if arrays.is_empty() { Kind::Proposal } else { Kind::Described };
+    // An array of a file may have caches and pools of workers, which the open form leaves out.
+    let care = if arrays.is_empty() { Care::Beside } else { Care::Answer };
     for one in &series {
-        let care = if kind == Kind::Proposal { Precision::Closed } else { precision };
-        let found = one.fewest(&question, prices, care, &mut tables)?;
+        let found = one.fewest(&question, prices, (precision, care), &mut tables)?;
         candidates.extend(found.map(|candidate| (one, candidate, care)));
     }
     let candidates = best_first(candidates, &question, prices, precision, &mut tables)?;
     let mut answer = Answer { question, candidates, states: Vec::new(), changes: Vec::new() };
     if let Some(best) = answer.candidates.first() {
         let need = &answer.question.need;
-        answer.states = states(&best.array, need, (precision, kind), &mut tables.exact);
+        answer.states = states(&best.array, need, precision, &mut tables.exact);
         answer.changes = changes(&best.array, &answer.question, precision, &mut tables.exact)?;
     }
     Ok(answer)
@@ -164,7 +185,7 @@ pub fn answer(
 
 /// Sorts candidates. The first is found with the simulation, and so is each that comes first as another one falls back.
 fn best_first(
-    mut candidates: Vec<(&Series, Candidate, Precision)>,
+    mut candidates: Vec<(&Series, Candidate, Care)>,
     question: &Question,
     prices: &Prices,
     precision: Precision,
@@ -176,9 +197,9 @@ fn best_first(
             group.cmp(&other_group).then(by.total_cmp(&other))
         });
         match candidates.first_mut() {
-            Some((series, best, care)) if *care != precision => {
-                *care = precision;
-                if let Some(found) = series.fewest(question, prices, precision, tables)? {
+            Some((series, best, care)) if precision == Precision::Simulated && *care != Care::Answer => {
+                *care = Care::Answer;
+                if let Some(found) = series.fewest(question, prices, (precision, *care), tables)? {
                     *best = found;
                 }
             }
@@ -244,15 +265,6 @@ fn check_prices(question: &Question, prices: &Prices, arrays: &[Array]) -> Resul
         }
     }
     Ok(())
-}
-
-/// Where the arrays of an answer are from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// Of this room: drives at a level, of which the open form leaves nothing out.
-    Proposal,
-    /// Of a file: it may have caches and pools of workers.
-    Described,
 }
 
 /// Arrays that differ in their number of devices only.
@@ -563,7 +575,7 @@ impl Series {
         &self,
         question: &Question,
         prices: &Prices,
-        precision: Precision,
+        (precision, care): (Precision, Care),
         kept: &mut Kept,
     ) -> Result<Option<Candidate>, SizingError> {
         let need = &question.need;
@@ -589,10 +601,10 @@ impl Series {
         let (mut factor, mut at) = (UNCHECKED, fewest((0, 0), Ends::None, UNCHECKED, rough).unwrap_or(last));
         // What has been shown to be too few, and to be enough, with the service times of these arrays themselves.
         let (mut lower, mut upper) = (0, last);
-        for number in 0..CHECKS {
+        for number in 0..ROUNDS {
             let Some(array) = sized(at) else { break };
-            if precision == Precision::Simulated {
-                factor = together(factor, checked(&array, need, tables), number);
+            if precision == Precision::Simulated && care.asks(number, &array, need, tables) {
+                factor = together(factor, checked(&array, need, SIMULATED_IOS, tables), number);
             }
             match carries(&array, need, factor, Ends::None, tables) {
                 true => upper = at,
@@ -612,6 +624,7 @@ impl Series {
         let (Some(array), Some(healthy)) = (sized(at), self.sized(counts[at], Endure::Healthy)) else {
             return Ok(None);
         };
+        let precision = if care == Care::Answer { precision } else { Precision::Closed };
         let assessment = assess(&array, need, precision, factor, tables);
         let less = at
             .checked_sub(1)
@@ -786,37 +799,33 @@ fn in_state(array: &Array, state: Endure) -> Option<Array> {
 /// Assesses an array that nothing is searched for.
 fn assess_alone(array: &Array, need: &Need, precision: Precision, tables: &mut Tables) -> Assessment {
     let factor = match precision {
-        Precision::Simulated => checked(array, need, tables),
         Precision::Closed => UNCHECKED,
+        Precision::Simulated => {
+            let factor = checked(array, need, SIMULATED_IOS, tables);
+            match is_near_limit(array, need, (factor, NOISE), tables) {
+                true => checked(array, need, SIMULATED_IOS * MORE_IOS, tables),
+                false => factor,
+            }
+        }
     };
     assess(array, need, precision, factor, tables)
 }
 
-/// Whether the latency by the open form is so near to its limit that the simulation may say otherwise.
-fn is_near_limit(array: &Array, need: &Need, tables: &mut Tables) -> bool {
-    let open = quick(array, need, UNCHECKED, tables).latency_ms;
-    need.limit != LatencyLimit::None
-        && open.is_some_and(|ms| (ms.value / need.limit.ms()).ln().abs() < NEAR_LIMIT)
+/// Whether the latency by the open form and a factor is so near to its limit that more I/Os may say otherwise.
+fn is_near_limit(array: &Array, need: &Need, (factor, near): (Open, f64), tables: &mut Tables) -> bool {
+    let found = quick(array, need, factor, tables).latency_ms;
+    need.limit != LatencyLimit::None && found.is_some_and(|ms| (ms.value / need.limit.ms()).ln().abs() < near)
 }
 
-/// The best candidate with a failed device. Of a proposal, the simulation is asked where it may decide.
-fn states(
-    array: &Array,
-    need: &Need,
-    (precision, kind): (Precision, Kind),
-    tables: &mut Tables,
-) -> Vec<State> {
-    let mut assessed = |array: &Array| {
-        let decides = kind == Kind::Described || is_near_limit(array, need, tables);
-        assess_alone(array, need, if decides { precision } else { Precision::Closed }, tables)
-    };
+/// The best candidate with a failed device.
+fn states(array: &Array, need: &Need, precision: Precision, tables: &mut Tables) -> Vec<State> {
     let mut states = Vec::new();
     for state in [Endure::Failed, Endure::Rebuilding] {
         let Some(array) = in_state(array, state) else { continue };
         let is_rebuilt = state == Endure::Rebuilding;
         states.push(State {
             state,
-            assessment: assessed(&array),
+            assessment: assess_alone(&array, need, precision, tables),
             rebuild: rebuild(&array).filter(|_| is_rebuilt),
             rebuild_pct: array.raid.rebuild_pct.as_ref().filter(|_| is_rebuilt).map(|pct| pct.value),
         });

@@ -27,7 +27,7 @@ const GUESSED: f64 = 1.05;
 const STEP_MIN: f64 = 0.08;
 /// I/Os of a simulation: its p99 is within some 4 % of that of a longer one, which is what tells the open form's by two
 /// digits. With fewer, the queues of a busy array, which is idle at first, are not yet as long as they get.
-const SIMULATED_IOS: u64 = 15_000;
+pub(super) const SIMULATED_IOS: u64 = 15_000;
 /// The logarithm of a latency over its limit where something cannot keep up.
 const FAR: f64 = 5.0;
 /// What the simulation says of the open form at one rate it says of others up to so many times as high or low.
@@ -168,12 +168,12 @@ pub(super) fn carries(array: &Array, need: &Need, factor: Open, ends: Ends, tabl
 }
 
 /// The simulation over the open form at the rate of the need; 1 where there is no rate that an open form has.
-pub(super) fn checked(array: &Array, need: &Need, tables: &mut Tables) -> Open {
+pub(super) fn checked(array: &Array, need: &Need, ios: u64, tables: &mut Tables) -> Open {
     let Some(iops) = need.iops else { return UNCHECKED };
     if iops > full_iops(array, need, tables) * OPEN_MAX {
         return UNCHECKED;
     }
-    paced(array, need, tables).factor(iops, SIMULATED_IOS).unwrap_or(UNCHECKED)
+    paced(array, need, tables).factor(iops, ios).unwrap_or(UNCHECKED)
 }
 
 /// An array under a need without the highest rate within the limit.
