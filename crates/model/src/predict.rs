@@ -41,14 +41,6 @@ pub enum Engines {
         /// I/Os per run.
         max_ios: u64,
     },
-    /// The same at nominal values alone: what a paced load takes has no interval but that of the seeds. For a search
-    /// that asks many arrays for one number.
-    Nominal {
-        /// Runs with different seeds.
-        seeds: u32,
-        /// I/Os per run.
-        max_ios: u64,
-    },
 }
 
 impl Engines {
@@ -281,7 +273,7 @@ pub(crate) fn predict_alone(
         .at(nominal.iops);
     let simulated = match engines {
         Engines::Closed => None,
-        Engines::Simulated { seeds, max_ios } | Engines::Nominal { seeds, max_ios } => {
+        Engines::Simulated { seeds, max_ios } => {
             Some(simulate_seeds(resolved, workload, nominal, seeds, max_ios))
         }
     };
@@ -456,13 +448,9 @@ fn paced_intervals(
     });
     let [slow, fast] = ends.each_ref().map(|(_, speed, _, outcome)| speed.seen(*outcome));
     let iops = Bounds::spanning(nominal.iops, [slow.iops, fast.iops]);
-    let (sim, max_ios) = match (simulated, engines) {
-        (Some(sim), Engines::Simulated { max_ios, .. }) => (sim, max_ios),
-        (Some(sim), _) => return Intervals { iops, mean_ms: sim.mean_ms, p99_ms: Some(sim.p99_ms) },
-        (None, _) => {
-            let mean_ms = Bounds::spanning(nominal.mean_ms, [slow.mean_ms, fast.mean_ms]);
-            return Intervals { iops, mean_ms, p99_ms: None };
-        }
+    let (Some(sim), Engines::Simulated { max_ios, .. }) = (simulated, engines) else {
+        let mean_ms = Bounds::spanning(nominal.mean_ms, [slow.mean_ms, fast.mean_ms]);
+        return Intervals { iops, mean_ms, p99_ms: None };
     };
     // How long I/Os wait for each other below the highest rate is a matter of chance: the closed form guesses it.
     let [slow, fast] = ends.each_ref().map(|(resolved, speed, load, outcome)| {
