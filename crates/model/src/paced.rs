@@ -72,11 +72,15 @@ impl Paced {
         Open { mean_ms: run.mean_ms.value, p99_ms: run.p99_ms.value }
     }
 
-    /// The simulation over the open form.
+    /// The simulation over the open form; 1 where either takes no time, as streams that disks have read ahead.
     #[must_use]
     pub fn factor(&self, per_s: f64, ios: u64) -> Option<Open> {
         let (open, simulated) = (self.open(per_s)?, self.simulated(per_s, ios));
-        Some(Open { mean_ms: simulated.mean_ms / open.mean_ms, p99_ms: simulated.p99_ms / open.p99_ms })
+        let over = |of: fn(&Open) -> f64| {
+            let (simulated, open) = (of(&simulated), of(&open));
+            if simulated > 0.0 && open > 0.0 { simulated / open } else { 1.0 }
+        };
+        Some(Open { mean_ms: over(|o| o.mean_ms), p99_ms: over(|o| o.p99_ms) })
     }
 
     /// The array at the slow end of its ranges, and how fast the slowest of those like it do everything, over what the
