@@ -419,8 +419,9 @@ fn basis(answer: &Answer) -> String {
         text.push(' ');
     }
     text.push_str(
-        "I/Os arrive at random times. \"Most\" is the highest rate within the limit. Numbers in parentheses are the \
-         ends of all ranges of the array file; assay predict shows how they come about.",
+        "I/Os arrive at random times. \"Most\" is the highest rate within the limit; below the first row it is \
+         approximate. Numbers in parentheses are the ends of all ranges of the array file; assay predict shows how \
+         they come about.",
     );
     text
 }
@@ -548,7 +549,7 @@ mod tests {
         assert_eq!(shown(0.000_91, 0.001, 0.0012), "0.0010 (0.00091..0.0012)");
         assert_eq!(shown(1e-6, 1e-6, 1e-6), "below 0.00001");
         // At the slow end it saturates, and I/Os wait for ever.
-        assert_eq!(shown(5.0, 19.0, f64::INFINITY), "19.0 (5.0 and more)");
+        assert_eq!(shown(5.0, 19.0, f64::INFINITY), "19.0 (5.00 and more)");
     }
 
     /// A measured curve left `10807 %`.
