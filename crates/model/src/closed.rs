@@ -314,7 +314,7 @@ impl Network {
 }
 
 /// 1 minus the squared coefficient of variation of the times at each station, weighted by the time spent there.
-fn evenness(classes: &[Class]) -> f64 {
+pub(crate) fn evenness(classes: &[Class]) -> f64 {
     let times: [fn(&Class) -> f64; 7] = [
         |c| c.io_cost.host_ns,
         |c| c.io_cost.cpu_ns,

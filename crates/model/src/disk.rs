@@ -8,6 +8,8 @@
 //! stroke it gains nothing. Where a sheet does not say which a drive does, the mean of both is taken (geometric),
 //! and the interval holds both.
 
+use std::sync::OnceLock;
+
 use crate::num::{index, whole};
 use crate::raid::Kind;
 use crate::rng::Rng;
@@ -20,7 +22,7 @@ const SERVED: usize = 500;
 /// seen on a real disk at QD 64 (p99/mean 4.4, max/mean 6), between FIFO and starvation.
 const AGE_LIMIT: usize = 5;
 /// Number of visits side by side that are distinguished.
-const SIDE_BY_SIDE_MAX: usize = 64;
+const SIDE_BY_SIDE_MAX: u32 = 64;
 /// Size of the table of service-time draws; a power of two, so that a draw is one mask.
 pub(crate) const DRAWS: usize = 1024;
 
@@ -125,72 +127,70 @@ impl Disk {
 }
 
 /// Positioning time of one disk on one span, by queue length. Transfer time is not included.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// What a queue length takes is simulated when it is asked for first: most loads meet the shortest of them only, and
+/// the longest take most of the computing.
+#[derive(Debug, Clone)]
 pub struct ServiceTable {
+    disk: Disk,
+    stroke: f64,
+    seed: u64,
+
+    /// Mean time at one waiting request, ns.
+    one: f64,
+    /// Mean times at [`DEPTHS`], ns: in the order of positioning times, and of a sweep.
+    by_position: [OnceLock<f64>; DEPTHS.len()],
+    by_seek: [OnceLock<f64>; DEPTHS.len()],
     /// Mean time of a read at 0..=256 waiting requests (index 0 = 1), ns.
-    reads_ns: Vec<f64>,
+    reads_ns: Vec<OnceLock<f64>>,
     /// The same of a write.
-    writes_ns: Vec<f64>,
+    writes_ns: Vec<OnceLock<f64>>,
     /// The same of a write that a controller destages in the order of its cache.
-    destages_ns: Vec<f64>,
+    destages_ns: Vec<OnceLock<f64>>,
     /// Draws of the time at one waiting request divided by their mean, sorted.
     draws: Vec<f64>,
     /// Mean of the longest of so many draws (index 0 = of one).
-    longest: Vec<f64>,
+    longest: Vec<OnceLock<f64>>,
     /// Variance of the draws.
     variance: f64,
 }
 
+/// The longest queue that is simulated.
+const LAST: usize = DEPTHS[DEPTHS.len() - 1];
+
 impl ServiceTable {
-    /// Simulates the table for positions within a fraction of the stroke; the same disk, stroke and seed give
-    /// the same table.
+    /// The table for positions within a fraction of the stroke; the same disk, stroke and seed give the same table.
     #[must_use]
     pub fn simulate(disk: &Disk, stroke: f64, seed: u64) -> Self {
         let stroke = stroke.clamp(1e-6, 1.0);
         // Where few places share a track, its width is nothing but noise of the simulation.
         let track = if disk.track < stroke / 1000.0 { 0.0 } else { disk.track };
-        let disk = &Disk { track, ..*disk };
-        let one = mean_single(disk, stroke);
-        let by_position = DEPTHS.map(|n| if n == 1 { one } else { sptf_mean(disk, stroke, n, seed) });
-        let by_seek = DEPTHS.map(|n| if n == 1 { one } else { sweep_mean(disk, stroke, n, seed) });
-        let last = DEPTHS[DEPTHS.len() - 1];
-        // Positioning never gets slower with more to choose from; what is left of that is noise.
-        let gains = |points: &[f64; DEPTHS.len()]| -> Vec<f64> {
-            (0..=last).map(|n| (interpolate(points, n.max(1)) / one).min(1.0)).collect()
-        };
-        let (by_position, by_seek) = (gains(&by_position), gains(&by_seek));
-        // A disk that has too few to choose from by position still gets them in the order of a sweep over all.
-        let at = |share: f64, seen: usize, all: usize, queue_gain: f64| {
-            let gain = (by_position[seen].powf(share) * by_seek[all].powf(1.0 - share)).min(by_seek[all]);
-            one * gain.powf(disk.ncq_gain * queue_gain)
-        };
-        let window = index(whole(disk.ncq)).clamp(1, last);
-        let cached = index(whole(disk.cached_writes)).min(last);
-        // A drive may serve the writes of its own cache in any order: nobody waits for one of them.
-        let free = disk.by_position > 0.0 && cached > 0;
-        let write_share = if free { f64::midpoint(disk.by_position, 1.0) } else { disk.by_position };
-        let write_gain = if cached > 0 { 1.0 } else { disk.queue_gain };
-        let write = |n: usize| at(write_share, n.min(window).max(cached), n.max(cached), write_gain);
-        let depths = || (0..=last).map(|n| n.max(1));
-        let draws = draw_singles(disk, stroke, seed);
+        let disk = Disk { track, ..*disk };
+        let draws = draw_singles(&disk, stroke, seed);
+        let unknown = || vec![OnceLock::new(); LAST + 1];
         Self {
-            longest: longest_of(&draws).to_vec(),
+            one: mean_single(&disk, stroke),
+            by_position: Default::default(),
+            by_seek: Default::default(),
+            reads_ns: unknown(),
+            writes_ns: unknown(),
+            destages_ns: unknown(),
+            longest: vec![OnceLock::new(); SIDE_BY_SIDE_MAX as usize],
             variance: draws.iter().map(|d| (d - 1.0) * (d - 1.0)).sum::<f64>() / draws.len() as f64,
-            reads_ns: depths().map(|n| at(disk.by_position, n.min(window), n, disk.queue_gain)).collect(),
-            writes_ns: depths().map(write).collect(),
-            destages_ns: depths().map(|n| at(disk.by_position / 2.0, n.min(window), n, 1.0)).collect(),
             draws,
+            disk,
+            stroke,
+            seed,
         }
     }
 
     /// Mean positioning time of a read or a write with `n` requests to choose from, ns; n may be fractional.
     #[must_use]
     pub fn at(&self, kind: Kind, n: f64) -> f64 {
-        let table = match kind {
-            Kind::Read => &self.reads_ns,
-            Kind::Write => &self.writes_ns,
-        };
-        between(table, n)
+        match kind {
+            Kind::Read => between(&self.reads_ns, n, |n| self.read_ns(n)),
+            Kind::Write => between(&self.writes_ns, n, |n| self.write_ns(n)),
+        }
     }
 
     /// Mean positioning time of a write that a controller destages while `n` of its cache wait for the disk, ns.
@@ -198,13 +198,66 @@ impl ServiceTable {
     /// Controllers sort by place and hand the disk a few at a time: half of the gain by position is left.
     #[must_use]
     pub(crate) fn destage_at(&self, n: f64) -> f64 {
-        between(&self.destages_ns, n).min(between(&self.writes_ns, 1.0))
+        between(&self.destages_ns, n, |n| self.destage_ns(n)).min(self.at(Kind::Write, 1.0))
+    }
+
+    /// Commands that the disk reorders at once.
+    fn window(&self) -> usize {
+        index(whole(self.disk.ncq)).clamp(1, LAST)
+    }
+
+    fn read_ns(&self, n: usize) -> f64 {
+        self.sorted_ns(self.disk.by_position, n.min(self.window()), n, self.disk.queue_gain)
+    }
+
+    fn write_ns(&self, n: usize) -> f64 {
+        let disk = &self.disk;
+        let cached = index(whole(disk.cached_writes)).min(LAST);
+        // A drive may serve the writes of its own cache in any order: nobody waits for one of them.
+        let free = disk.by_position > 0.0 && cached > 0;
+        let share = if free { f64::midpoint(disk.by_position, 1.0) } else { disk.by_position };
+        let gain = if cached > 0 { 1.0 } else { disk.queue_gain };
+        self.sorted_ns(share, n.min(self.window()).max(cached), n.max(cached), gain)
+    }
+
+    fn destage_ns(&self, n: usize) -> f64 {
+        self.sorted_ns(self.disk.by_position / 2.0, n.min(self.window()), n, 1.0)
+    }
+
+    /// Mean time where the disk sees `seen` of `all` that wait, ns. One that has too few to choose from by position
+    /// still gets them in the order of a sweep over all.
+    fn sorted_ns(&self, share: f64, seen: usize, all: usize, queue_gain: f64) -> f64 {
+        let by_seek = self.gain(&self.by_seek, sweep_mean, all);
+        let by_position = if share > 0.0 { self.gain(&self.by_position, sptf_mean, seen) } else { 1.0 };
+        let gain = (by_position.powf(share) * by_seek.powf(1.0 - share)).min(by_seek);
+        self.one * gain.powf(self.disk.ncq_gain * queue_gain)
+    }
+
+    /// Time at `n` waiting over that of one, between the simulated depths: linear in log n against log S, as S(n) is
+    /// close to a power of n. Positioning never gets slower with more to choose from; what is left of that is noise.
+    fn gain(&self, points: &[OnceLock<f64>; DEPTHS.len()], mean: Mean, n: usize) -> f64 {
+        let n = n.max(1);
+        let point = |i: usize| match DEPTHS[i] {
+            1 => self.one,
+            depth => *points[i].get_or_init(|| mean(&self.disk, self.stroke, depth, self.seed)),
+        };
+        let above = DEPTHS.iter().position(|d| *d >= n).unwrap_or(DEPTHS.len() - 1);
+        let time = if DEPTHS[above] == n {
+            point(above)
+        } else {
+            let (n0, n1) = (DEPTHS[above - 1] as f64, DEPTHS[above] as f64);
+            let w = ((n as f64) / n0).ln() / (n1 / n0).ln();
+            (point(above - 1).ln() * (1.0 - w) + point(above).ln() * w).exp()
+        };
+        (time / self.one).min(1.0)
     }
 
     /// Mean of the longest of `visits` positioning times of idle disks over the mean of one.
     #[must_use]
     pub(crate) fn longest_of(&self, visits: u32) -> f64 {
-        self.longest[(visits.max(1) as usize - 1).min(self.longest.len() - 1)]
+        let visits = visits.clamp(1, SIDE_BY_SIDE_MAX);
+        let known = &self.longest[visits as usize - 1];
+        *known.get_or_init(|| longest_of(&self.draws, i32::try_from(visits).unwrap_or(1)))
     }
 
     /// Variance of positioning times over the square of their mean.
@@ -213,50 +266,34 @@ impl ServiceTable {
         self.variance
     }
 
-    /// Draws of the positioning time divided by its mean: multiply by [`Self::at`].
+    /// Draws of the positioning time divided by its mean, rising: multiply by [`Self::at`].
     pub(crate) fn draws(&self) -> &[f64] {
         &self.draws
     }
 }
 
-/// `E[max] = sum of x_i ((i/n)^w - ((i-1)/n)^w)` over n sorted draws, for w from 1 on.
-fn longest_of(draws: &[f64]) -> [f64; SIDE_BY_SIDE_MAX] {
-    let mut longest = [0.0; SIDE_BY_SIDE_MAX];
-    let mut below = [0.0; SIDE_BY_SIDE_MAX];
-    for (i, draw) in draws.iter().enumerate() {
-        let up_to = powers((i + 1) as f64 / draws.len() as f64);
-        for w in 0..SIDE_BY_SIDE_MAX {
-            longest[w] += draw * (up_to[w] - below[w]);
-        }
+/// The mean positioning time of a disk on a part of its stroke with so many requests always waiting, ns.
+type Mean = fn(&Disk, f64, usize, u64) -> f64;
+
+/// `E[max] = sum of x_i ((i/n)^w - ((i-1)/n)^w)` over n sorted draws.
+fn longest_of(draws: &[f64], visits: i32) -> f64 {
+    let (mut longest, mut below) = (0.0, 0.0);
+    for (i, draw) in (1_u32..).zip(draws) {
+        let up_to = (f64::from(i) / draws.len() as f64).powi(visits);
+        longest += draw * (up_to - below);
         below = up_to;
     }
     longest
 }
 
-/// The first powers of x, to the same bits as `powi`: that of w is x to its highest bit times the power of the
-/// rest.
-fn powers(x: f64) -> [f64; SIDE_BY_SIDE_MAX] {
-    let mut powers = [x; SIDE_BY_SIDE_MAX];
-    // The highest power of two up to w, and x to that power.
-    let (mut bit, mut square) = (1, x);
-    for w in 2..=SIDE_BY_SIDE_MAX {
-        if w == 2 * bit {
-            (bit, square) = (w, square * square);
-            powers[w - 1] = square;
-        } else {
-            powers[w - 1] = powers[w - bit - 1] * square;
-        }
-    }
-    powers
-}
-
 /// Between two whole queue lengths.
-fn between(table: &[f64], n: f64) -> f64 {
+fn between(table: &[OnceLock<f64>], n: f64, at: impl Fn(usize) -> f64) -> f64 {
     let last = table.len() - 1;
     let n = n.clamp(1.0, last as f64);
+    let known = |n: usize| *table[n].get_or_init(|| at(n.max(1)));
     let low = index(whole(n.floor()));
-    let high = (low + 1).min(last);
-    table[low] + (table[high] - table[low]) * (n - n.floor())
+    let part = n - n.floor();
+    if part <= 0.0 { known(low) } else { known(low) + (known((low + 1).min(last)) - known(low)) * part }
 }
 
 /// Mean of overhead + seek + half a revolution for independent positions, by integration over the distance.
@@ -427,29 +464,4 @@ fn overdue(queue: &[Waiting], served: usize, oldest: &mut usize) -> Option<usize
     let (index, longest) = queue.iter().enumerate().min_by_key(|(_, request)| request.since)?;
     *oldest = longest.since.0;
     is_too_long(longest.since.0).then_some(index)
-}
-
-/// Between the simulated depths: linear in log n against log S, as S(n) is close to a power of n.
-fn interpolate(points: &[f64; DEPTHS.len()], n: usize) -> f64 {
-    let above = DEPTHS.iter().position(|d| *d >= n).unwrap_or(DEPTHS.len() - 1);
-    if DEPTHS[above] == n || above == 0 {
-        return points[above];
-    }
-    let (n0, n1) = (DEPTHS[above - 1] as f64, DEPTHS[above] as f64);
-    let w = ((n as f64) / n0).ln() / (n1 / n0).ln();
-    (points[above - 1].ln() * (1.0 - w) + points[above].ln() * w).exp()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::powers;
-
-    #[test]
-    fn powers_are_those_of_the_library_to_the_bit() {
-        for x in [0.0, 0.001_953_125, 0.3, 0.716_796_875, 0.999_023_437_5, 1.0_f64] {
-            for (w, power) in (1..).zip(powers(x)) {
-                assert_eq!(power.to_bits(), x.powi(w).to_bits(), "{x} to the power of {w}");
-            }
-        }
-    }
 }

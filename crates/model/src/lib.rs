@@ -25,6 +25,8 @@ pub mod from_plan;
 pub mod learned;
 mod model_error;
 mod num;
+pub mod open;
+pub mod paced;
 pub mod peers;
 pub mod predict;
 pub mod published;

@@ -41,14 +41,6 @@ pub enum Engines {
         /// I/Os per run.
         max_ios: u64,
     },
-    /// The same at nominal values alone: what a paced load takes has no interval but that of the seeds. For a search
-    /// that asks many arrays for one number.
-    Nominal {
-        /// Runs with different seeds.
-        seeds: u32,
-        /// I/Os per run.
-        max_ios: u64,
-    },
 }
 
 impl Engines {
@@ -247,6 +239,13 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
     prediction
 }
 
+/// The rate of a load at a corner by the closed form alone, I/Os per second: for a search that asks many arrays for one
+/// number.
+#[must_use]
+pub fn rate_at(array: &Array, corner: Corner, workload: &Workload, tables: &mut Tables) -> f64 {
+    at_corner(array, corner, &issued(array, workload), tables).2.iops
+}
+
 /// Whether rows of other systems say how wide the interval is. They do not where it is a bound or the rate that was
 /// asked for, where a provider enforces it, nor where it holds a question that is answered one way or the other:
 /// whether a drive survives a power cut.
@@ -274,7 +273,7 @@ pub(crate) fn predict_alone(
         .at(nominal.iops);
     let simulated = match engines {
         Engines::Closed => None,
-        Engines::Simulated { seeds, max_ios } | Engines::Nominal { seeds, max_ios } => {
+        Engines::Simulated { seeds, max_ios } => {
             Some(simulate_seeds(resolved, workload, nominal, seeds, max_ios))
         }
     };
@@ -365,20 +364,33 @@ fn tail_of(mean_ms: Bounds, sim: &Simulated) -> Bounds {
 /// An array at a corner, its costs and its closed form.
 type AtCorner = (ResolvedArray, Vec<Class>, Outcome);
 
+/// An array at a corner and the classes of a load.
+pub(crate) fn resolve_at(
+    array: &Array,
+    corner: Corner,
+    workload: &Workload,
+    tables: &mut Tables,
+) -> (ResolvedArray, Vec<Class>) {
+    let array = &credited(array, corner, workload);
+    let array = &with_memory(array, corner);
+    let resolved = ResolvedArray::new(array, corner, workload.region(), tables);
+    let classes = resolved.classes(workload);
+    (resolved, classes)
+}
+
 /// An array at a corner under a load. A controller whose cache is full and holds the load up lets writes pass it.
 fn at_corner(array: &Array, corner: Corner, workload: &Workload, tables: &mut Tables) -> AtCorner {
-    let of = |resolved: ResolvedArray| {
-        let classes = resolved.classes(workload);
+    let of = |(resolved, classes): (ResolvedArray, Vec<Class>)| {
         let outcome = closed_form(&resolved, &classes, workload);
         (resolved, classes, outcome)
     };
-    let array = &credited(array, corner, workload);
-    let array = &with_memory(array, corner);
-    let buffered = of(ResolvedArray::new(array, corner, workload.region(), tables));
+    let buffered = of(resolve_at(array, corner, workload, tables));
     if !buffered.1.iter().any(|c| c.io_cost.buffered) {
         return buffered;
     }
-    let through = of(buffered.0.clone().written_through());
+    let through = buffered.0.clone().written_through();
+    let classes = through.classes(workload);
+    let through = of((through, classes));
     if through.2.iops > buffered.2.iops { through } else { buffered }
 }
 
@@ -436,13 +448,9 @@ fn paced_intervals(
     });
     let [slow, fast] = ends.each_ref().map(|(_, speed, _, outcome)| speed.seen(*outcome));
     let iops = Bounds::spanning(nominal.iops, [slow.iops, fast.iops]);
-    let (sim, max_ios) = match (simulated, engines) {
-        (Some(sim), Engines::Simulated { max_ios, .. }) => (sim, max_ios),
-        (Some(sim), _) => return Intervals { iops, mean_ms: sim.mean_ms, p99_ms: Some(sim.p99_ms) },
-        (None, _) => {
-            let mean_ms = Bounds::spanning(nominal.mean_ms, [slow.mean_ms, fast.mean_ms]);
-            return Intervals { iops, mean_ms, p99_ms: None };
-        }
+    let (Some(sim), Engines::Simulated { max_ios, .. }) = (simulated, engines) else {
+        let mean_ms = Bounds::spanning(nominal.mean_ms, [slow.mean_ms, fast.mean_ms]);
+        return Intervals { iops, mean_ms, p99_ms: None };
     };
     // How long I/Os wait for each other below the highest rate is a matter of chance: the closed form guesses it.
     let [slow, fast] = ends.each_ref().map(|(resolved, speed, load, outcome)| {
@@ -558,7 +566,7 @@ fn reliability(resolved: &ResolvedArray, classes: &[Class]) -> Reliability {
 
 /// A run that its I/O limit will end long before its duration starts from the state that most of the duration
 /// would be in: with full caches, unless they absorb for more than half of it.
-fn simulate_seeds(
+pub(crate) fn simulate_seeds(
     resolved: &ResolvedArray,
     workload: &Workload,
     closed: &Outcome,

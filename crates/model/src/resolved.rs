@@ -48,10 +48,22 @@ const PIECE: f64 = 262_144.0;
 #[derive(Debug, Default)]
 pub struct Tables {
     known: BTreeMap<[u64; 14], Arc<ServiceTable>>,
+    is_rough: bool,
 }
 
+/// Steps of the stroke in a factor of two that rough tables have: service times within 2 %.
+const STROKES: f64 = 4.0;
+
 impl Tables {
+    /// Tables for a search: disks on strokes of about the same length share one, so that hundreds of arrays need few.
+    #[must_use]
+    pub fn rough() -> Self {
+        Self { is_rough: true, ..Self::default() }
+    }
+
     fn get(&mut self, disk: &Disk, stroke: f64) -> Arc<ServiceTable> {
+        let about = |stroke: f64| ((stroke.log2() * STROKES).round() / STROKES).exp2().min(1.0);
+        let stroke = if self.is_rough { about(stroke) } else { stroke };
         let (c, a, b) = disk.seek;
         let key = [
             disk.revolution_ns, disk.overhead_ns, c, a, b, disk.outer_bytes_s, disk.inner_bytes_s,
@@ -576,6 +588,15 @@ impl ResolvedArray {
                 to_place + self.transfer_ns(phase) + self.cleaning_ns(phase)
             }
             Media::Flash(flash) => 1e9 / flash.rate(phase.kind, phase.bytes, n),
+        }
+    }
+
+    /// What of a visit that finds its disk idle is drawn: the mean positioning time, ns. A write behind the last one
+    /// knows its place.
+    pub(crate) fn to_place_ns(&self, phase: &Phase) -> f64 {
+        match phase.place {
+            Place::Behind => 0.0,
+            _ => self.visit_ns(phase, 1.0) - self.transfer_ns(phase) - self.cleaning_ns(phase),
         }
     }
 

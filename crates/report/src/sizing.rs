@@ -212,11 +212,13 @@ fn narrower(need: &Need, best: &Candidate) -> String {
         Provenance::Assumed(_) => "the model of its drives (`disks = { model = \"…\", count = … }`) and ",
         _ => "",
     };
+    let spans = match ms.hi.is_finite() {
+        true => format!("spans a factor of {}", count(ms.hi / ms.lo.max(f64::MIN_POSITIVE))),
+        false => "has no upper end".to_owned(),
+    };
     format!(
-        " The {} spans a factor of {}: {because}. A lower rate, {drives}one measured test \
-         (`assay calibrate`) would narrow it.",
-        latency_name(a),
-        count(ms.hi / ms.lo.max(f64::MIN_POSITIVE))
+        " The {} {spans}: {because}. A lower rate, {drives}one measured test (`assay calibrate`) would narrow it.",
+        latency_name(a)
     )
 }
 
@@ -417,8 +419,9 @@ fn basis(answer: &Answer) -> String {
         text.push(' ');
     }
     text.push_str(
-        "I/Os arrive at random times. \"Most\" is the highest rate within the limit. Numbers in parentheses are the \
-         ends of all ranges of the array file; assay predict shows how they come about.",
+        "I/Os arrive at random times. \"Most\" is the highest rate within the limit; below the first row it is \
+         approximate. Numbers in parentheses are the ends of all ranges of the array file; assay predict shows how \
+         they come about.",
     );
     text
 }
@@ -500,6 +503,9 @@ fn assessment_json(need: &Need, a: &Assessment) -> Value {
 
 /// A time with its interval; never in exponent form.
 fn interval(b: Bounds) -> String {
+    if b.hi.is_infinite() {
+        return format!("{} ({} and more)", plain(b.value), plain(b.lo));
+    }
     let (lo, value, hi) = (plain(b.lo), plain(b.value), plain(b.hi));
     if lo == value && value == hi { value } else { format!("{value} ({lo}..{hi})") }
 }
@@ -542,6 +548,8 @@ mod tests {
         assert_eq!(shown(0.0022, 0.19, 22_601.0), "0.19 (0.0022..22,601)");
         assert_eq!(shown(0.000_91, 0.001, 0.0012), "0.0010 (0.00091..0.0012)");
         assert_eq!(shown(1e-6, 1e-6, 1e-6), "below 0.00001");
+        // At the slow end it saturates, and I/Os wait for ever.
+        assert_eq!(shown(5.0, 19.0, f64::INFINITY), "19.0 (5.00 and more)");
     }
 
     /// A measured curve left `10807 %`.

@@ -1,17 +1,17 @@
 //! The answer to a sizing question: candidates, each at the fewest devices that carry the load.
 
 use std::fmt;
-use std::panic::resume_unwind;
-use std::thread;
 
 use assay_model::array::{Array, ArrayError, Device, Level, LinkRate, ProtocolKind, SetError, set, shipped};
+use assay_model::facts::usable_bytes;
+use assay_model::open::Open;
 use assay_model::resolved::Tables;
 use assay_model::resolved::rebuild::{Rebuild, rebuild};
 use assay_spec::suggest;
 use assay_spec::units::Bytes;
 use serde::Serialize;
 
-use super::assess::{Care, Ends, assess, carries, lost, quick};
+use super::assess::{Ends, SIMULATED_IOS, UNCHECKED, assess, carries, checked, lost, quick, sustained};
 use super::{Assessment, CLASSES, Endure, LatencyLimit, Need, Precision, Prices, Question};
 
 /// Devices that a proposal has at most: the largest published configurations have some 4,000.
@@ -19,6 +19,19 @@ const DEVICES_MAX: u32 = 5000;
 /// Disks of one RAID5 or RAID6 group that a proposal has at most: wider ones are rebuilt for days.
 const RAID5_MAX: u32 = 12;
 const RAID6_MAX: u32 = 24;
+/// Rounds that correct the number of devices, at most: each is simulated where it is for the answer, and the first one
+/// where a candidate only stands beside it.
+const ROUNDS: u32 = 4;
+/// Logarithm of how far the open form of a candidate beside the answer is from the limit where the simulation is asked:
+/// further than any error of it that is known.
+const UNSURE: f64 = 0.5;
+/// Logarithm of how far a simulation is from the limit where its noise may decide, and how many times as many I/Os do.
+const NOISE: f64 = 0.1;
+const MORE_IOS: u64 = 4;
+/// Rounds of a guess of the number of devices.
+const GUESSES: u32 = 3;
+/// Logarithm of how far factors of the open form are apart that differ by noise only.
+const SIMILAR: f64 = 0.1;
 /// Time of the disks that a rebuild takes where an array file does not say, %: the default of common controllers.
 const REBUILD_PCT: f64 = 30.0;
 
@@ -107,6 +120,34 @@ impl Answer {
     }
 }
 
+/// How a candidate is found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Care {
+    /// As the answer.
+    Answer,
+    /// As one that stands beside it.
+    Beside,
+}
+
+impl Care {
+    /// Whether a round of a candidate is simulated.
+    fn asks(self, round: u32, array: &Array, need: &Need, tables: &mut Tables) -> bool {
+        self == Self::Answer || round == 0 && is_near_limit(array, need, (UNCHECKED, UNSURE), tables)
+    }
+}
+
+/// Service times that are known: of what is answered, and of what is searched.
+pub(super) struct Kept {
+    exact: Tables,
+    rough: Tables,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { exact: Tables::default(), rough: Tables::rough() }
+    }
+}
+
 /// Answers a question. `arrays` are described ones; without them the question's classes and levels are tried.
 ///
 /// # Errors
@@ -117,7 +158,7 @@ pub fn answer(
     prices: &Prices,
     precision: Precision,
 ) -> Result<Answer, SizingError> {
-    let mut tables = Tables::default();
+    let mut tables = Kept::default();
     let mut question = question;
     let mut candidates = Vec::new();
     check_prices(&question, prices, arrays)?;
@@ -126,55 +167,45 @@ pub fn answer(
         arrays => described(&question, arrays)?,
     };
     check_changes(&question, &series)?;
-    let all = side_by_side(&series, |one| one.fewest(&question, prices, precision, &mut Tables::default()));
-    for (one, found) in series.iter().zip(all) {
-        candidates.extend(found?.map(|candidate| (one, candidate, Care::Rough)));
+    // An array of a file may have caches and pools of workers, which the open form leaves out.
+    let care = if arrays.is_empty() { Care::Beside } else { Care::Answer };
+    for one in &series {
+        let found = one.fewest(&question, prices, (precision, care), &mut tables)?;
+        candidates.extend(found.map(|candidate| (one, candidate, care)));
     }
-    let candidates = best_first(candidates, &question, precision, &mut tables);
+    let candidates = best_first(candidates, &question, prices, precision, &mut tables)?;
     let mut answer = Answer { question, candidates, states: Vec::new(), changes: Vec::new() };
     if let Some(best) = answer.candidates.first() {
         let need = &answer.question.need;
-        answer.states = states(&best.array, need, precision, &mut tables);
-        answer.changes = changes(&best.array, &answer.question, precision, &mut tables)?;
+        answer.states = states(&best.array, need, precision, &mut tables.exact);
+        answer.changes = changes(&best.array, &answer.question, precision, &mut tables.exact)?;
     }
     Ok(answer)
 }
 
-/// Sorts candidates. The first is assessed with all I/Os, and so is each that comes first as another one falls back.
+/// Sorts candidates. The first is found with the simulation, and so is each that comes first as another one falls back.
 fn best_first(
     mut candidates: Vec<(&Series, Candidate, Care)>,
     question: &Question,
+    prices: &Prices,
     precision: Precision,
-    tables: &mut Tables,
-) -> Vec<Candidate> {
+    tables: &mut Kept,
+) -> Result<Vec<Candidate>, SizingError> {
     loop {
         candidates.sort_by(|(_, a, _), (_, b, _)| {
             let ((group, by), (other_group, other)) = (rank(a), rank(b));
             group.cmp(&other_group).then(by.total_cmp(&other))
         });
         match candidates.first_mut() {
-            Some((series, best, care)) if *care == Care::Rough => {
-                series.assess_whole(best, question, precision, tables);
-                *care = Care::Whole;
+            Some((series, best, care)) if precision == Precision::Simulated && *care != Care::Answer => {
+                *care = Care::Answer;
+                if let Some(found) = series.fewest(question, prices, (precision, *care), tables)? {
+                    *best = found;
+                }
             }
-            _ => return candidates.into_iter().map(|(_, candidate, _)| candidate).collect(),
+            _ => return Ok(candidates.into_iter().map(|(_, candidate, _)| candidate).collect()),
         }
     }
-}
-
-/// Answers for each, on all CPUs, in their order: a limit on a percentile takes dozens of simulations of each array.
-/// Where this user may have no further thread, this one answers.
-fn side_by_side<'s, T: Sync, R: Send>(all: &'s [T], answer: impl Fn(&'s T) -> R + Sync) -> Vec<R> {
-    let answer = &answer;
-    thread::scope(|scope| {
-        let begin = |one| thread::Builder::new().spawn_scoped(scope, move || answer(one)).map_err(|_| one);
-        let begun: Vec<_> = all.iter().map(begin).collect();
-        let answers = begun.into_iter().map(|begun| match begun {
-            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            Err(one) => answer(one),
-        });
-        answers.collect()
-    })
 }
 
 /// Lower is better: what carries the load first, by cost, then what has no price, by devices; of those that do not, the
@@ -544,39 +575,61 @@ impl Series {
         &self,
         question: &Question,
         prices: &Prices,
-        precision: Precision,
-        tables: &mut Tables,
+        (precision, care): (Precision, Care),
+        kept: &mut Kept,
     ) -> Result<Option<Candidate>, SizingError> {
         let need = &question.need;
-        let survives = |n: &u32| self.sized(*n, question.endure).is_some();
-        let counts: Vec<u32> = self.counts.iter().copied().filter(survives).collect();
+        // What survives with some devices does with more.
+        let lost = self.counts.partition_point(|n| self.sized(*n, question.endure).is_none());
+        let counts = &self.counts[lost..];
         let Some(last) = counts.len().checked_sub(1) else {
-            return self.lost(need, prices, tables);
+            return self.lost(need, prices, &mut kept.exact);
         };
-        // Where no latency is limited the number follows from the rate alone, which the closed form has.
-        let search = match need.limit {
-            LatencyLimit::None => Precision::Closed,
-            LatencyLimit::MeanMs(_) | LatencyLimit::P99Ms(_) => precision,
+        let sized = |index: usize| counts.get(index).and_then(|n| self.sized(*n, question.endure));
+        let fewest = |(from, at): (usize, usize), ends: Ends, factor: Open, tables: &mut Tables| {
+            if ends == Ends::All && sized(at).is_some_and(|array| carries(&array, need, factor, ends, tables))
+            {
+                return Some(at);
+            }
+            let need = (need, factor, ends);
+            let guess = guessed(counts, at.max(from), need, &mut |index| sized(index), tables);
+            let mut ask =
+                |index| sized(index).is_some_and(|array| carries(&array, need.0, factor, ends, tables));
+            first_that(last, from, guess.max(from), &mut ask)
         };
-        let mut ask = |index: usize, ends: Ends| {
-            let sized = counts.get(index).and_then(|n| self.sized(*n, question.endure));
-            sized.is_some_and(|array| carries(&array, need, search, ends, tables))
-        };
-        let at = first_that(last, 0, &mut |index| ask(index, Ends::None)).unwrap_or(last);
+        let Kept { exact: tables, rough } = kept;
+        let (mut factor, mut at) = (UNCHECKED, fewest((0, 0), Ends::None, UNCHECKED, rough).unwrap_or(last));
+        // What has been shown to be too few, and to be enough, with the service times of these arrays themselves.
+        let (mut lower, mut upper) = (0, last);
+        for number in 0..ROUNDS {
+            let Some(array) = sized(at) else { break };
+            if precision == Precision::Simulated && care.asks(number, &array, need, tables) {
+                factor = together(factor, checked(&array, need, SIMULATED_IOS, tables), number);
+            }
+            match carries(&array, need, factor, Ends::None, tables) {
+                true => upper = at,
+                false => lower = (at + 1).min(upper),
+            }
+            let next = fewest((lower, at), Ends::None, factor, rough).unwrap_or(last).clamp(lower, upper);
+            if next == at {
+                break;
+            }
+            at = next;
+        }
         let searched = counts.len() > 1 && need.iops.is_some();
-        let sure_disks = if searched {
-            first_that(last, at, &mut |index| ask(index, Ends::All)).map(|i| counts[i])
-        } else {
-            None
+        let sure_disks = match searched {
+            true => fewest((at, at), Ends::All, factor, rough).map(|index| counts[index]),
+            false => None,
         };
-        let array = self.sized(counts[at], question.endure);
-        let healthy = self.sized(counts[at], Endure::Healthy);
-        let (Some(array), Some(healthy)) = (array, healthy) else { return Ok(None) };
-        let assessment = assess(&array, need, precision, Care::Rough, tables);
-        let less = at.checked_sub(1).filter(|_| searched).and_then(|below| {
-            let array = self.sized(counts[below], question.endure)?;
-            Some((counts[below], quick(&array, need, precision, Care::Rough, tables)))
-        });
+        let (Some(array), Some(healthy)) = (sized(at), self.sized(counts[at], Endure::Healthy)) else {
+            return Ok(None);
+        };
+        let precision = if care == Care::Answer { precision } else { Precision::Closed };
+        let assessment = assess(&array, need, precision, factor, tables);
+        let less = at
+            .checked_sub(1)
+            .filter(|_| searched)
+            .and_then(|below| Some((counts[below], quick(&sized(below)?, need, factor, tables))));
         let disks = counts[at];
         Ok(Some(Candidate {
             name: self.name(&healthy, disks),
@@ -587,25 +640,6 @@ impl Series {
             less,
             sure_disks,
         }))
-    }
-
-    /// Assesses a candidate of the series with all I/Os.
-    fn assess_whole(
-        &self,
-        candidate: &mut Candidate,
-        question: &Question,
-        precision: Precision,
-        tables: &mut Tables,
-    ) {
-        let need = &question.need;
-        if let Some(array) = self.sized(candidate.disks, question.endure) {
-            candidate.assessment = assess(&array, need, precision, Care::Whole, tables);
-        }
-        if let Some((disks, less)) = &mut candidate.less
-            && let Some(array) = self.sized(*disks, question.endure)
-        {
-            *less = quick(&array, need, precision, Care::Whole, tables);
-        }
     }
 
     /// The candidate where no number of devices survives what the load must endure.
@@ -659,21 +693,89 @@ impl Series {
     }
 }
 
-/// The first index of a rising series that `carries`, from `from` to `last`: doubling steps, then bisection.
-fn first_that(last: usize, from: usize, carries: &mut dyn FnMut(usize) -> bool) -> Option<usize> {
-    let (mut below, mut step, mut at) = (None, 1, from);
-    loop {
-        if carries(at) {
+/// What several simulations say of the open form: the mean of those before and this one, as each has its own noise,
+/// unless they are of arrays that differ.
+fn together(before: Open, this: Open, number: u32) -> Open {
+    let mean = |before: f64, this: f64| match (this / before).ln().abs() < SIMILAR {
+        true if number > 0 => (before * f64::from(number) + this) / f64::from(number + 1),
+        _ => this,
+    };
+    Open { mean_ms: mean(before.mean_ms, this.mean_ms), p99_ms: mean(before.p99_ms, this.p99_ms) }
+}
+
+/// The first index up to `last` from which on a condition holds, or `last`.
+fn first_index(last: usize, mut holds: impl FnMut(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, last);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) { high = middle } else { low = middle + 1 }
+    }
+    low
+}
+
+/// Where in a rising series the first that carries the need may be: what some devices sustain, so many times as many do
+/// about in proportion.
+fn guessed(
+    counts: &[u32],
+    mut at: usize,
+    (need, factor, ends): (&Need, Open, Ends),
+    sized: &mut dyn FnMut(usize) -> Option<Array>,
+    tables: &mut Tables,
+) -> usize {
+    let Some(iops) = need.iops else { return at };
+    let last = counts.len() - 1;
+    // Those that hold the data are known at once.
+    let mut space = |index: usize| sized(index).map_or(0.0, |array| usable_bytes(&array));
+    at = at.max(first_index(last, |index| space(index) >= need.bytes()));
+    for _ in 0..GUESSES {
+        let Some(array) = sized(at) else { break };
+        let most = sustained(&array, need, factor, ends, tables);
+        if most <= 0.0 {
+            return last;
+        }
+        let wanted = f64::from(counts[at]) * iops / most;
+        let next = counts.partition_point(|count| f64::from(*count) < wanted).min(last);
+        if next == at {
             break;
         }
-        if at == last {
-            return None;
-        }
-        below = Some(at);
-        at = (at + step).min(last);
-        step *= 2;
+        at = next;
     }
-    let mut low = below.map_or(from, |b| b + 1);
+    at
+}
+
+/// The first index of a rising series that `carries`, from `from` to `last`: doubling steps away from a guess, then
+/// bisection.
+fn first_that(
+    last: usize,
+    from: usize,
+    guess: usize,
+    carries: &mut dyn FnMut(usize) -> bool,
+) -> Option<usize> {
+    let (mut at, mut step) = (guess.min(last), 1);
+    // What is left: the first is in low..=at, and `at` carries.
+    let mut low = from;
+    if carries(at) {
+        while at > low {
+            let before = at.saturating_sub(step).max(low);
+            if !carries(before) {
+                low = before + 1;
+                break;
+            }
+            (at, step) = (before, step * 2);
+        }
+    } else {
+        loop {
+            if at == last {
+                return None;
+            }
+            low = at + 1;
+            at = (at + step).min(last);
+            step *= 2;
+            if carries(at) {
+                break;
+            }
+        }
+    }
     while low < at {
         let middle = low + (at - low) / 2;
         if carries(middle) { at = middle } else { low = middle + 1 }
@@ -694,20 +796,41 @@ fn in_state(array: &Array, state: Endure) -> Option<Array> {
     Some(array)
 }
 
+/// Assesses an array that nothing is searched for.
+fn assess_alone(array: &Array, need: &Need, precision: Precision, tables: &mut Tables) -> Assessment {
+    let factor = match precision {
+        Precision::Closed => UNCHECKED,
+        Precision::Simulated => {
+            let factor = checked(array, need, SIMULATED_IOS, tables);
+            match is_near_limit(array, need, (factor, NOISE), tables) {
+                true => checked(array, need, SIMULATED_IOS * MORE_IOS, tables),
+                false => factor,
+            }
+        }
+    };
+    assess(array, need, precision, factor, tables)
+}
+
+/// Whether the latency by the open form and a factor is so near to its limit that more I/Os may say otherwise.
+fn is_near_limit(array: &Array, need: &Need, (factor, near): (Open, f64), tables: &mut Tables) -> bool {
+    let found = quick(array, need, factor, tables).latency_ms;
+    need.limit != LatencyLimit::None && found.is_some_and(|ms| (ms.value / need.limit.ms()).ln().abs() < near)
+}
+
+/// The best candidate with a failed device.
 fn states(array: &Array, need: &Need, precision: Precision, tables: &mut Tables) -> Vec<State> {
-    [Endure::Failed, Endure::Rebuilding]
-        .into_iter()
-        .filter_map(|state| {
-            let array = in_state(array, state)?;
-            let is_rebuilt = state == Endure::Rebuilding;
-            Some(State {
-                state,
-                assessment: assess(&array, need, precision, Care::Rough, tables),
-                rebuild: rebuild(&array).filter(|_| is_rebuilt),
-                rebuild_pct: array.raid.rebuild_pct.as_ref().filter(|_| is_rebuilt).map(|pct| pct.value),
-            })
-        })
-        .collect()
+    let mut states = Vec::new();
+    for state in [Endure::Failed, Endure::Rebuilding] {
+        let Some(array) = in_state(array, state) else { continue };
+        let is_rebuilt = state == Endure::Rebuilding;
+        states.push(State {
+            state,
+            assessment: assess_alone(&array, need, precision, tables),
+            rebuild: rebuild(&array).filter(|_| is_rebuilt),
+            rebuild_pct: array.raid.rebuild_pct.as_ref().filter(|_| is_rebuilt).map(|pct| pct.value),
+        });
+    }
+    states
 }
 
 fn changes(
@@ -724,7 +847,7 @@ fn changes(
             apply(&mut changed, change)?;
             Ok(Change {
                 change: change.clone(),
-                assessment: assess(&changed, &question.need, precision, Care::Whole, tables),
+                assessment: assess_alone(&changed, &question.need, precision, tables),
             })
         })
         .collect()

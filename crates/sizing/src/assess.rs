@@ -2,32 +2,36 @@
 
 use assay_model::array::{Array, Device};
 use assay_model::facts::usable_bytes;
-use assay_model::predict::{Engines, Prediction, predict};
-use assay_model::quantity::Bounds;
-use assay_model::raid::{Phase, Shape};
+use assay_model::open::Open;
+use assay_model::paced::{Paced, latencies};
+use assay_model::predict::{Engines, predict, rate_at};
+use assay_model::quantity::{Bounds, Corner};
+use assay_model::raid::Shape;
 use assay_model::resolved::{Software, Tables};
 use serde::Serialize;
 
-use super::{LatencyLimit, Need};
+use super::{LatencyLimit, Need, OPEN_MAX};
 
 /// I/Os in flight for each member when the array is driven as hard as it can be.
 const DEEP: f64 = 32.0;
-/// The highest rate within a limit is searched for from this part of the needed rate, or of the full one, on.
+/// The highest rate within a limit is searched for down to this part of the needed rate, or of half of the full one.
 const LEAST: f64 = 0.02;
+/// Steps to bracket the highest rate within a limit.
+const BRACKET: f64 = 2.0;
 /// Steps towards the highest rate within a limit, at most.
-const HEAD_ROUNDS: u32 = 12;
+const HEAD_ROUNDS: u32 = 16;
+/// How near the highest rate within a limit is found: of an answer, and of a guess.
+const NEAR: f64 = 1.004;
+const GUESSED: f64 = 1.05;
 /// Share of the bracket that a step leaves at either end, at least.
 const STEP_MIN: f64 = 0.08;
-/// I/Os of each simulation, where each visits few members.
-const SIMULATED_IOS: f64 = 60_000.0;
-/// Visits of members of each simulation: large I/Os of many chunks take as long as many small ones.
-const SIMULATED_VISITS: f64 = 360_000.0;
-/// I/Os of each simulation at least: 100 of them are beyond the 99th percentile.
-const SIMULATED_IOS_MIN: f64 = 10_000.0;
-/// What a search asks first, and how far from the limit its answer must be to stand: the seeds, the part of the I/Os,
-/// and the factor. A tenth of the I/Os has a p99 within a factor of 1.6 of that of all, a third within 1.25; what is
-/// nearer is simulated whole.
-const SOUNDINGS: [(u32, f64, f64); 3] = [(1, 0.1, 1.6), (1, 1.0 / 3.0, 1.25), (3, 1.0, 1.0)];
+/// I/Os of a simulation: its p99 is within some 4 % of that of a longer one, which is what tells the open form's by two
+/// digits. With fewer, the queues of a busy array, which is idle at first, are not yet as long as they get.
+pub(super) const SIMULATED_IOS: u64 = 15_000;
+/// The logarithm of a latency over its limit where something cannot keep up.
+const FAR: f64 = 5.0;
+/// What the simulation says of the open form at one rate it says of others up to so many times as high or low.
+const CARRIED_OVER: f64 = 1.5;
 
 /// Rate of the interface of a disk, bytes/s: SATA and SAS of 6 Gbit/s, 8 bits of 10 on the line.
 const INTERFACE_BYTES_S: f64 = 600e6;
@@ -37,9 +41,9 @@ const HOST_MS: f64 = 0.01;
 /// Which engines sizing asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
-    /// The closed form alone: milliseconds of computing, no p99.
+    /// The closed and the open form alone.
     Closed,
-    /// The simulation.
+    /// The simulation too, where it decides: what an answer is about.
     Simulated,
 }
 
@@ -52,49 +56,15 @@ pub(super) enum Ends {
     None,
 }
 
-impl Precision {
-    fn engines(self, (seeds, part): (u32, f64), ends: Ends, array: &Array, need: &Need) -> Engines {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
-        let max_ios = (simulated_ios(array, need) * part) as u64;
-        match (self, ends) {
-            (Self::Closed, _) => Engines::Closed,
-            (Self::Simulated, Ends::All) => Engines::Simulated { seeds, max_ios },
-            (Self::Simulated, Ends::None) => Engines::Nominal { seeds, max_ios },
-        }
-    }
-}
-
-/// How exactly an assessment is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Care {
-    /// Of an answer: every I/O is simulated.
-    Whole,
-    /// Of what stands beside it: as many I/Os as tell on which side of a limit it lies.
-    Rough,
-}
-
-impl Care {
-    /// How near the highest rate within a limit is found.
-    fn near(self) -> f64 {
-        if self == Self::Whole { 1.005 } else { 1.03 }
-    }
-
-    /// Part of the I/Os that are simulated while the highest rate is known to such a factor.
-    fn part(self, apart: f64) -> f64 {
-        match apart {
-            _ if apart > 1.3 => SOUNDINGS[0].1,
-            _ if apart > 1.1 || self == Self::Rough => SOUNDINGS[1].1,
-            _ => 1.0,
-        }
-    }
-}
+/// The simulation over the open form, of mean and of p99: 1 where it was not asked.
+pub(super) const UNCHECKED: Open = Open { mean_ms: 1.0, p99_ms: 1.0 };
 
 /// A latency of an array under a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum LatencyKind {
     /// The mean.
     Mean,
-    /// The 99th percentile, which only the simulation gives.
+    /// The 99th percentile.
     P99,
 }
 
@@ -163,193 +133,216 @@ impl Assessment {
     }
 }
 
-/// Assesses an array.
+/// Assesses an array, whose latencies are those of the open form times a factor.
 #[must_use]
 pub(super) fn assess(
     array: &Array,
     need: &Need,
     precision: Precision,
-    care: Care,
+    factor: Open,
     tables: &mut Tables,
 ) -> Assessment {
-    let mut found = quick(array, need, precision, care, tables);
-    found.most_iops = most_iops(array, need, (precision, care), &found, tables);
+    let mut found = quick(array, need, factor, tables);
+    found.most_iops = most_iops(array, need, &found, (precision, factor), tables);
     found
 }
 
 /// An array that does not survive what the load must endure: it carries nothing then.
 pub(super) fn lost(array: &Array, need: &Need, tables: &mut Tables) -> Assessment {
-    let healthy = quick(array, need, Precision::Closed, Care::Whole, tables);
+    let healthy = full(array, need, tables);
     Assessment { short: Some(Short::Lost), latency_ms: None, most_iops: 0.0, ..healthy }
 }
 
-/// Whether an array carries a need, at nominal values or at the slow end of all ranges too. Few I/Os are simulated
-/// where they show it clearly.
-pub(super) fn carries(
-    array: &Array,
-    need: &Need,
-    precision: Precision,
-    ends: Ends,
-    tables: &mut Tables,
-) -> bool {
-    let full = full(array, need, precision, tables);
-    if full.short.is_some() || !full.takes_rate(need, ends) {
+/// Whether an array carries a need, at nominal values or at the slow end of all ranges too.
+pub(super) fn carries(array: &Array, need: &Need, factor: Open, ends: Ends, tables: &mut Tables) -> bool {
+    if ends == Ends::All {
+        return quick(array, need, factor, tables).carries_surely(need);
+    }
+    if lacks_space(array, need)
+        || need.iops.is_some_and(|iops| iops > full_iops(array, need, tables) * need.busy_max())
+    {
         return false;
     }
-    let limit = need.limit.ms();
-    if limit.is_infinite() {
-        return true;
-    }
-    let latency = sounded(array, need, &full, (precision, ends, 0), tables);
-    latency.is_none_or(|ms| if ends == Ends::All { ms.hi <= limit } else { ms.value <= limit })
+    let (limit, Some(iops)) = (need.limit.ms(), need.iops) else { return true };
+    limit.is_infinite() || latency_of(array, need, paced(array, need, tables).open(iops), factor) <= limit
 }
 
-/// An array under a need without the highest rate within the limit, which takes many simulations.
-pub(super) fn quick(
-    array: &Array,
-    need: &Need,
-    precision: Precision,
-    care: Care,
-    tables: &mut Tables,
-) -> Assessment {
-    let mut found = full(array, need, precision, tables);
-    if !found.takes_rate(need, Ends::None) {
-        return found;
+/// The simulation over the open form at the rate of the need; 1 where there is no rate that an open form has.
+pub(super) fn checked(array: &Array, need: &Need, ios: u64, tables: &mut Tables) -> Open {
+    let Some(iops) = need.iops else { return UNCHECKED };
+    if iops > full_iops(array, need, tables) * OPEN_MAX {
+        return UNCHECKED;
     }
-    let first = if care == Care::Whole { SOUNDINGS.len() - 1 } else { 1 };
-    found.latency_ms = sounded(array, need, &found, (precision, Ends::All, first), tables);
+    paced(array, need, tables).factor(iops, ios).unwrap_or(UNCHECKED)
+}
+
+/// An array under a need without the highest rate within the limit.
+pub(super) fn quick(array: &Array, need: &Need, factor: Open, tables: &mut Tables) -> Assessment {
+    let mut found = full(array, need, tables);
+    let Some(iops) = need.iops.filter(|_| found.takes_rate(need, Ends::None)) else { return found };
+    let nominal = paced(array, need, tables);
+    let least = least_ms(array, need);
+    let both = latencies(array, &nominal, iops, factor, tables).unwrap_or_else(|| {
+        // So near to what it can do at most that only the simulation tells how long I/Os wait.
+        let Open { mean_ms, p99_ms } = nominal.simulated(iops, SIMULATED_IOS);
+        [mean_ms, p99_ms].map(|value| Bounds { lo: value, value, hi: f64::INFINITY })
+    });
+    let latency = match found.latency {
+        LatencyKind::Mean => both[0],
+        LatencyKind::P99 => both[1],
+    };
+    let at_least = |b: Bounds| Bounds { value: b.value.max(least), lo: b.lo.max(least), hi: b.hi.max(least) };
+    found.latency_ms = Some(at_least(latency));
     if found.latency_ms.is_some_and(|latency| latency.value > need.limit.ms()) {
         found.short = found.short.or(Some(Short::Latency));
     }
     found
 }
 
-/// The latency at the rate of the need by the first of the soundings from `first` on that tells it from its limit.
-fn sounded(
-    array: &Array,
-    need: &Need,
-    full: &Assessment,
-    (precision, ends, first): (Precision, Ends, usize),
-    tables: &mut Tables,
-) -> Option<Bounds> {
-    let limit = need.limit.ms();
-    let mut found = None;
-    for (seeds, part, clear) in &SOUNDINGS[first..] {
-        let engines = precision.engines((*seeds, *part), ends, array, need);
-        let latency = latency_at(array, need, full, engines, tables)?;
-        found = Some(latency);
-        let is_clear = |ms: f64| ms > limit * clear || ms * clear <= limit;
-        if engines == Engines::Closed
-            || is_clear(latency.value) && (ends == Ends::None || is_clear(latency.hi))
-        {
-            break;
-        }
-    }
-    found
+/// An array at nominal values, for rates of the load.
+fn paced(array: &Array, need: &Need, tables: &mut Tables) -> Paced {
+    Paced::new(array, Corner::Nominal, &need.load(1.0, usable_bytes(array)), tables)
+}
+
+/// I/Os in flight of an array that is driven as hard as it can be.
+fn deep(array: &Array) -> u32 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+    let outstanding = (DEEP * array.raid.disks.value).clamp(DEEP, f64::from(super::OUTSTANDING_MAX)) as u32;
+    outstanding
+}
+
+/// The rate at which an array is full, at nominal values, I/Os per second.
+fn full_iops(array: &Array, need: &Need, tables: &mut Tables) -> f64 {
+    rate_at(array, Corner::Nominal, &need.closed(deep(array), usable_bytes(array)), tables)
+}
+
+fn lacks_space(array: &Array, need: &Need) -> bool {
+    need.bytes() > usable_bytes(array) * 1.000_001
 }
 
 /// An array under a need as far as the closed form tells: whether the data fit and the rate is below the highest.
-fn full(array: &Array, need: &Need, precision: Precision, tables: &mut Tables) -> Assessment {
+fn full(array: &Array, need: &Need, tables: &mut Tables) -> Assessment {
     let usable = usable_bytes(array);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
-    let outstanding = (DEEP * array.raid.disks.value).clamp(DEEP, f64::from(super::OUTSTANDING_MAX)) as u32;
-    let deep = predict(array, &need.closed(outstanding, usable), Engines::Closed, tables);
+    let deep = predict(array, &need.closed(deep(array), usable), Engines::Closed, tables);
     let mut found = Assessment {
-        short: None,
+        short: lacks_space(array, need).then_some(Short::Space),
         full_iops: deep.iops,
         limit: deep.limit_name(),
         second: deep.table.second().map(|r| r.name.clone()),
-        busy: 0.0,
+        busy: need.iops.map_or(0.0, |iops| (iops / deep.iops.value).min(1.0)),
         latency_ms: None,
-        latency: match (need.limit, precision) {
-            (LatencyLimit::MeanMs(_), _) | (LatencyLimit::None, Precision::Closed) => LatencyKind::Mean,
-            (LatencyLimit::P99Ms(_) | LatencyLimit::None, _) => LatencyKind::P99,
+        latency: match need.limit {
+            LatencyLimit::MeanMs(_) => LatencyKind::Mean,
+            LatencyLimit::P99Ms(_) | LatencyLimit::None => LatencyKind::P99,
         },
         most_iops: deep.iops.value,
         usable_bytes: usable,
         is_bound: deep.software == Software::Unknown,
     };
-    if need.data.max(need.active).is_some_and(|bytes| bytes.0 as f64 > usable * 1.000_001) {
-        found.short = Some(Short::Space);
-    }
-    found.busy = need.iops.map_or(0.0, |iops| (iops / deep.iops.value).min(1.0));
     if !found.takes_rate(need, Ends::None) {
         found.short = found.short.or(Some(Short::Rate));
     }
     found
 }
 
-/// The latency that the limit is on, at the rate of the need; `None` without one.
-fn latency_at(
-    array: &Array,
-    need: &Need,
-    full: &Assessment,
-    engines: Engines,
-    tables: &mut Tables,
-) -> Option<Bounds> {
-    let at_rate = predict(array, &need.load(need.iops?, full.usable_bytes), engines, tables);
-    let latency = match need.limit {
-        LatencyLimit::MeanMs(_) => at_rate.mean_ms,
-        LatencyLimit::None | LatencyLimit::P99Ms(_) => at_rate.p99_ms.unwrap_or(at_rate.mean_ms),
+/// About the rate that an array sustains, at nominal values or at the slow end, I/Os per second.
+pub(super) fn sustained(array: &Array, need: &Need, factor: Open, ends: Ends, tables: &mut Tables) -> f64 {
+    let nominal = paced(array, need, tables);
+    let (end, speed, corner) = match ends {
+        Ends::None => (nominal, 1.0, Corner::Nominal),
+        Ends::All => {
+            let (slow, speed) = nominal.slow(array, tables);
+            (slow, speed, Corner::Slow)
+        }
     };
-    let least = least_ms(array, need);
-    Some(Bounds { value: latency.value.max(least), lo: latency.lo.max(least), hi: latency.hi.max(least) })
+    let full = rate_at(array, corner, &need.closed(deep(array), usable_bytes(array)), tables) * speed;
+    let latency = |iops: f64| latency_of(array, need, end.open(iops / speed), factor) / speed;
+    highest_within(need, full * need.busy_max(), GUESSED, &latency)
 }
 
-/// The highest rate at which the latency stays within its limit; 0 where no rate that was tried does. Between a rate
-/// within it and one beyond, the next is where a power of the rate through both meets the limit (regula falsi of the
-/// logarithms, and Illinois' halving of an end that stays).
+/// The latency that the limit is on, ms; infinite where something cannot keep up.
+fn latency_of(array: &Array, need: &Need, open: Option<Open>, factor: Open) -> f64 {
+    let latency = open.map_or(f64::INFINITY, |open| limited(need, open) * limited(need, factor));
+    latency.max(least_ms(array, need))
+}
+
+/// Which of two latencies the limit is on.
+const fn limited(need: &Need, open: Open) -> f64 {
+    match need.limit {
+        LatencyLimit::MeanMs(_) => open.mean_ms,
+        LatencyLimit::P99Ms(_) | LatencyLimit::None => open.p99_ms,
+    }
+}
+
+/// The highest rate at which the latency stays within its limit; 0 where no rate that was tried does. Where the
+/// simulation decides and was not asked near that rate, it is asked there.
 fn most_iops(
     array: &Array,
     need: &Need,
-    (precision, care): (Precision, Care),
     found: &Assessment,
+    (precision, factor): (Precision, Open),
     tables: &mut Tables,
 ) -> f64 {
     let highest = found.full_iops.value * need.busy_max();
+    if need.limit.ms().is_infinite() {
+        return highest;
+    }
+    let nominal = paced(array, need, tables);
+    let most_by = |factor: Open| {
+        highest_within(need, highest, NEAR, &|iops| latency_of(array, need, nominal.open(iops), factor))
+    };
+    let most = most_by(factor);
+    // At no rate, it is the lowest one that must be told.
+    let at = if most > 0.0 { most } else { need.iops.unwrap_or(highest).min(highest) * LEAST };
+    let asked =
+        need.iops.filter(|_| factor != UNCHECKED).map_or(f64::INFINITY, |iops| (at / iops).max(iops / at));
+    if precision == Precision::Closed || asked <= CARRIED_OVER {
+        return most;
+    }
+    match nominal.factor(at, SIMULATED_IOS) {
+        Some(factor) => most_by(factor),
+        None => most,
+    }
+}
+
+/// The highest rate up to `highest` at which a latency is within the limit; 0 where no rate that was tried is. Between
+/// a rate within and one beyond, the next is where a power of the rate through both meets the limit (regula falsi of
+/// the logarithms, and Illinois' halving of an end that stays).
+fn highest_within(need: &Need, highest: f64, near: f64, latency: &dyn Fn(f64) -> f64) -> f64 {
     let limit = need.limit.ms();
     if limit.is_infinite() {
         return highest;
     }
-    let mut beyond = |iops: f64, part: f64| {
-        let load = need.load(iops, found.usable_bytes);
-        let engines = precision.engines((1, part), Ends::None, array, need);
-        let at_rate = predict(array, &load, engines, tables);
-        (latency_of(need, &at_rate).max(least_ms(array, need)) / limit).ln()
-    };
-    // A rate that is within the limit, and one that is not, each with the logarithm of its latency over the limit.
-    let known = need.iops.zip(found.latency_ms).map(|(iops, latency)| (iops, (latency.value / limit).ln()));
-    let (mut low, mut high) = match known {
-        Some(over) if over.1 > 0.0 => {
-            ((over.0 * LEAST, beyond(over.0 * LEAST, care.part(1.0 / LEAST))), over)
+    // The logarithm of the latency over the limit.
+    let beyond = |iops: f64| (latency(iops) / limit).ln().min(FAR);
+    let first = need.iops.unwrap_or(highest / 2.0).min(highest);
+    let mut low = (first, beyond(first));
+    let mut high = low;
+    while high.1 <= 0.0 {
+        if high.0 >= highest {
+            return highest;
         }
-        _ => {
-            let full = (highest, beyond(highest, SOUNDINGS[1].1));
-            if full.1 <= 0.0 {
-                return highest;
-            }
-            (
-                known.unwrap_or_else(|| (highest * LEAST, beyond(highest * LEAST, care.part(1.0 / LEAST)))),
-                full,
-            )
-        }
-    };
-    if low.1 > 0.0 {
-        // A tenth of the I/Os is not enough to say "none".
-        low.1 = beyond(low.0, 1.0);
-        if low.1 > 0.0 {
+        low = high;
+        let next = (high.0 * BRACKET).min(highest);
+        high = (next, beyond(next));
+    }
+    while low.1 > 0.0 {
+        if low.0 <= first * LEAST {
             return 0.0;
         }
+        high = low;
+        let next = low.0 / BRACKET;
+        low = (next, beyond(next));
     }
     let mut last = 0.0;
     for _ in 0..HEAD_ROUNDS {
         let apart = high.0 / low.0;
-        if apart < care.near() {
+        if apart < near {
             break;
         }
         let step = (low.1 / (low.1 - high.1)).clamp(STEP_MIN, 1.0 - STEP_MIN);
         let middle = low.0 * apart.powf(step);
-        let over = beyond(middle, care.part(apart));
+        let over = beyond(middle);
         let (moved, stays) = if over <= 0.0 { (&mut low, &mut high) } else { (&mut high, &mut low) };
         *moved = (middle, over);
         if over * last > 0.0 {
@@ -358,15 +351,6 @@ fn most_iops(
         last = over;
     }
     low.0
-}
-
-/// I/Os of a simulation of the load: fewer where each visits many members.
-fn simulated_ios(array: &Array, need: &Need) -> f64 {
-    let (shape, bytes) = (Shape::of(&array.raid), need.size.0 as f64);
-    let visits = |phases: [Phase; 2]| phases.iter().map(|phase| f64::from(phase.visits)).sum::<f64>();
-    let reads = need.read_pct / 100.0;
-    let each = visits(shape.random_read(bytes)) * reads + visits(shape.random_write(bytes)) * (1.0 - reads);
-    (SIMULATED_VISITS / each.max(1.0)).clamp(SIMULATED_IOS_MIN, SIMULATED_IOS)
 }
 
 /// What an I/O of a stream takes at least on disks, ms: what read-ahead has fetched still crosses the interface of each
@@ -381,11 +365,4 @@ fn least_ms(array: &Array, need: &Need) -> f64 {
     let interface_ms = of_one.min(need.size.0 as f64) / INTERFACE_BYTES_S * 1e3;
     let host_ms = (array.initiator.op_us.value / 1e3).max(HOST_MS);
     interface_ms + host_ms
-}
-
-fn latency_of(need: &Need, at_rate: &Prediction) -> f64 {
-    match need.limit {
-        LatencyLimit::P99Ms(_) => at_rate.p99_ms.unwrap_or(at_rate.mean_ms).value,
-        LatencyLimit::None | LatencyLimit::MeanMs(_) => at_rate.mean_ms.value,
-    }
 }

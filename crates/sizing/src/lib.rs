@@ -173,6 +173,13 @@ impl Need {
         if self.limit == LatencyLimit::None { BUSY_MAX } else { OPEN_MAX }
     }
 
+    /// The data that must fit, bytes; 0 where there is no such amount.
+    pub(crate) fn bytes(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+        let bytes = self.data.max(self.active).map_or(0.0, |bytes| bytes.0 as f64);
+        bytes
+    }
+
     /// The load at a rate.
     #[must_use]
     pub(crate) fn load(&self, per_s: f64, usable_bytes: f64) -> Workload {

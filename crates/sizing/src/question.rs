@@ -9,8 +9,8 @@ mod survival;
 use std::fmt;
 
 use assay_model::array::{Level, LinkRate, ProtocolKind};
-use assay_spec::nearest;
 use assay_spec::units::{Bytes, KIB, MIB};
+use assay_spec::{distance, nearest};
 
 use devices::{Kind, is_speed};
 use limits::Limit;
@@ -38,6 +38,13 @@ const NETWORKS: &[&str] = &["ethernet", "network", "lan", "link", "nic", "nas", 
 const PROTOCOLS: &[&str] = &["iscsi", "nfs", "smb", "cifs", "fc", "fibre"];
 /// Units of a link and of nothing else.
 const LINK_UNITS: &[&str] = &["gbit", "gbit/s", "gb/s", "gbps", "gig", "gigabit", "gbe", "gfc"];
+
+/// The known word that was probably meant, as the end of a message: one that keeps more than half of the letters.
+fn meant(word: &str) -> String {
+    let keeps = |known: &&str| distance(word, known) * 2 < word.chars().count();
+    let near = nearest(word, KNOWN.iter().copied()).filter(keeps);
+    near.map_or(String::new(), |known| format!("; did you mean `{known}`?"))
+}
 
 /// Why a question was not understood. The message is complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -369,8 +376,7 @@ impl Reading {
                 "{value}: a number needs a unit here, like 2000 IOPS, 70 % read, 8 KiB, 20 ms, 10 TB, 12 disks"
             ));
         }
-        let near =
-            nearest(unit, KNOWN.iter().copied()).map_or(String::new(), |k| format!("; did you mean `{k}`?"));
+        let near = meant(unit);
         refuse(format!("`{value} {unit}`: the unit `{unit}` is not known here{near}"))
     }
 
@@ -599,8 +605,7 @@ impl Reading {
                 "{word}: limits are on the mean or on p99; other percentiles are not predicted"
             ));
         }
-        let near =
-            nearest(word, KNOWN.iter().copied()).map_or(String::new(), |k| format!("; did you mean `{k}`?"));
+        let near = meant(word);
         refuse(format!(
             "`{word}` is not understood in a sizing question{near}; write it like \"2000 IOPS, 70 % read, 8 KiB, \
              p99 20 ms, 10 TB, RAID10, 7200 rpm\""

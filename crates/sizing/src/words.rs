@@ -9,14 +9,14 @@ const NOTHING: &[&str] = &[
     "kubernetes", "truenas", "veeam", "propose", "recommend", "sql", "throughput", "vmware", "vsphere",
     "after", "approximately", "around", "block", "blocks", "being", "database", "dataset", "even",
     "databases", "device", "devices", "during", "enough", "enterprise", "host", "hosts", "local", "mix",
-    "our", "percentile", "server", "servers", "roughly", "sufficient", "sustained", "total", "user", "vm",
-    "workload", "a", "about", "all", "an", "and", "any", "are", "array", "arrays", "at", "be", "by", "can",
-    "capacity", "carried", "carries", "carry", "concurrent", "data", "do", "does", "each", "every", "for",
-    "from", "give", "handle", "has", "have", "how", "i", "if", "in", "is", "it", "left", "load", "many",
-    "much", "my", "need", "needed", "needs", "of", "on", "or", "over", "per", "pulling", "rate", "required",
-    "should", "space", "still", "storage", "support", "sustain", "system", "that", "the", "them", "there",
-    "these", "this", "to", "under", "usable", "want", "was", "we", "what", "when", "which", "while", "will",
-    "with", "would", "below", ",", "=", "x", "×", "*", "+", "-",
+    "mixed", "our", "percentile", "server", "servers", "roughly", "sufficient", "sustained", "total", "user",
+    "vm", "workload", "a", "about", "all", "an", "and", "any", "are", "array", "arrays", "at", "be", "by",
+    "can", "capacity", "carried", "carries", "carry", "concurrent", "data", "do", "does", "each", "every",
+    "for", "from", "give", "handle", "has", "have", "how", "i", "if", "in", "is", "it", "left", "load",
+    "many", "much", "my", "need", "needed", "needs", "of", "on", "or", "over", "per", "pulling", "rate",
+    "required", "should", "space", "still", "storage", "support", "sustain", "system", "that", "the", "them",
+    "there", "these", "this", "to", "under", "usable", "want", "was", "we", "what", "when", "which", "while",
+    "will", "with", "would", "below", ",", "=", "x", "×", "*", "+", "-",
 ];
 
 /// What a rate may be of each of.

@@ -54,7 +54,7 @@ pub use plan::{
     Stop, Swept, Test, named_steps,
 };
 pub use plan_error::PlanError;
-pub use reader::{nearest, suggest};
+pub use reader::{distance, nearest, suggest};
 pub use secret::{has_secret, without_secret};
 pub use smb_share::SmbShare;
 

@@ -153,7 +153,7 @@ pub(crate) struct SizeArgs {
     /// cheapest.
     #[arg(long, value_name = "WHAT=AMOUNT", num_args = 1..)]
     pub(crate) price: Vec<String>,
-    /// Use the closed form only: faster, but without limits on p99.
+    /// Use the closed and the open form only, without the simulation that checks the answer.
     #[arg(long)]
     pub(crate) closed_form: bool,
     /// Write the answer as an array file, to predict it or to run on it (sim:FILE).

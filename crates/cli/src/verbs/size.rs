@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use assay_model::array::{Array, to_toml};
 use assay_record::RunHeader;
-use assay_sizing::{LatencyLimit, Measured, MeasuredError, Precision, Prices, Question};
+use assay_sizing::{Measured, MeasuredError, Precision, Prices, Question};
 use assay_spec::without_secret;
 use assay_store::{RunFilter, RunSlice, Store, target_key};
 
@@ -28,14 +28,7 @@ pub(crate) fn size(args: &SizeArgs) -> anyhow::Result<Exit> {
     }
     question.changes.extend(args.what_if.iter().cloned());
     let arrays: Vec<Array> = args.array.iter().map(|name| array(name)).collect::<anyhow::Result<_>>()?;
-    let precision = match (args.closed_form, question.need.limit) {
-        (true, LatencyLimit::P99Ms(_)) => bail!(
-            "--closed-form gives mean latencies only, and the question has a limit on p99; give --mean, or leave out \
-             --closed-form"
-        ),
-        (true, _) => Precision::Closed,
-        (false, _) => Precision::Simulated,
-    };
+    let precision = if args.closed_form { Precision::Closed } else { Precision::Simulated };
     let answer = assay_sizing::answer(question, &arrays, &prices(args)?, precision)?;
     if let (Some(file), Some(best)) = (&file, answer.candidates.first()) {
         let text = to_toml(&Array { name: stem(args.write_array.as_deref()), ..best.array.clone() });

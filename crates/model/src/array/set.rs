@@ -81,15 +81,21 @@ fn set_one(array: &mut Array, text: &str) -> Result<(), SetError> {
     let field = field.trim();
     let full = ALIASES.iter().find(|(short, _)| *short == field).map_or(field, |(_, full)| full);
     let mut setter =
-        Setter { field: full, value: value.trim(), table: "", outcome: Outcome::NotFound, known: Vec::new() };
+        Setter { field: full, value: value.trim(), table: "", outcome: Outcome::NotFound, known: None };
     walk(array, &mut setter);
+    if matches!(setter.outcome, Outcome::NotFound) {
+        // Names are for a message: searches change thousands of arrays, and need none.
+        setter.known = Some(Vec::new());
+        walk(array, &mut setter);
+    }
     match setter.outcome {
         Outcome::Set => Ok(()),
         Outcome::Refused(says) => Err(SetError::Value { field: full.to_owned(), says }),
         Outcome::NotFound => {
             let shorts = ALIASES.iter().map(|(short, _)| *short);
-            let near = assay_spec::nearest(field, setter.known.iter().map(String::as_str).chain(shorts))
-                .map(str::to_owned);
+            let known = setter.known.unwrap_or_default();
+            let near =
+                assay_spec::nearest(field, known.iter().map(String::as_str).chain(shorts)).map(str::to_owned);
             Err(SetError::Unknown { field: field.to_owned(), near })
         }
     }
@@ -106,15 +112,19 @@ struct Setter<'a> {
     value: &'a str,
     table: &'static str,
     outcome: Outcome,
-    known: Vec<String>,
+    /// The names of all fields, where they are wanted.
+    known: Option<Vec<String>>,
 }
 
 impl Setter<'_> {
     fn wanted(&mut self, key: &str) -> bool {
-        let full = if self.table.is_empty() { key.to_owned() } else { format!("{}.{key}", self.table) };
-        let wanted = full == self.field;
-        self.known.push(full);
-        wanted
+        if let Some(known) = &mut self.known {
+            known.push(if self.table.is_empty() { key.to_owned() } else { format!("{}.{key}", self.table) });
+        }
+        match self.table {
+            "" => self.field == key,
+            table => self.field.strip_prefix(table).and_then(|rest| rest.strip_prefix('.')) == Some(key),
+        }
     }
 
     fn note<T>(&mut self, result: Result<T, String>) -> Option<T> {
@@ -179,13 +189,16 @@ impl Visitor for Setter<'_> {
     }
 
     fn maybe_flag(&mut self, key: &'static str, slot: &mut Option<bool>) {
-        if self.value == "none" && self.wanted(key) {
+        if !self.wanted(key) {
+            return;
+        }
+        if self.value == "none" {
             (*slot, self.outcome) = (None, Outcome::Set);
             return;
         }
         let mut given = slot.unwrap_or_default();
         self.flag(key, &mut given);
-        if matches!(self.outcome, Outcome::Set) && self.known.last().is_some_and(|last| last == self.field) {
+        if matches!(self.outcome, Outcome::Set) {
             *slot = Some(given);
         }
     }

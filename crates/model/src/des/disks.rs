@@ -5,6 +5,8 @@
 //! the near-exponential response times measured on saturated disks (p50/mean 0.69, p99/mean 4.6).
 //! Destaging from a write-back cache yields to foreground work, unless the cache is nearly full.
 
+use std::sync::Arc;
+
 use crate::disk::{DRAWS, Disk, ServiceTable};
 use crate::num::{index, small, whole};
 use crate::raid::{Kind, Phase, Place};
@@ -35,6 +37,7 @@ const READ: u8 = 0;
 const WRITE: u8 = 1;
 const DESTAGE: u8 = 2;
 const BEHIND: u8 = 3;
+const TABLES: usize = 4;
 
 /// Queue lengths whose times are kept: longer ones count as the longest.
 const QUEUES: usize = 257;
@@ -70,7 +73,10 @@ struct DiskQueue {
 #[derive(Debug, Clone)]
 pub(super) struct Disks {
     members: Vec<DiskQueue>,
-    /// Mean positioning times by queue length, ns: [`QUEUES`] of [`READ`] and so on.
+    /// Where the positioning times are from.
+    disk: Disk,
+    table: Arc<ServiceTable>,
+    /// Mean positioning times by queue length, ns: [`QUEUES`] of [`READ`] and so on; NaN until one is asked for.
     mean_ns: Vec<f32>,
     shingled: Option<Shingled>,
     draws: Vec<f32>,
@@ -85,15 +91,22 @@ const fn single(value: f64) -> f32 {
     value as f32
 }
 
-fn by_depth(mean_ns: impl Fn(f64) -> f64) -> impl Iterator<Item = f32> {
-    (0..QUEUES).map(move |n| single(mean_ns(n as f64)))
+/// Mean positioning time with so many waiting, ns.
+fn mean_ns(disk: &Disk, table: &ServiceTable, which: u8, queue: usize) -> f32 {
+    let n = queue as f64;
+    single(match which {
+        READ => table.at(Kind::Read, n),
+        WRITE => table.at(Kind::Write, n),
+        DESTAGE => table.destage_at(n),
+        _ => disk.behind_ns(n),
+    })
 }
 
 impl Disks {
     pub(super) fn new(
         resolved: &ResolvedArray,
         disk: &Disk,
-        table: &ServiceTable,
+        table: &Arc<ServiceTable>,
         outstanding: usize,
     ) -> Self {
         let (members, shingled) = (resolved.shape.alive() as usize, resolved.shingled);
@@ -110,11 +123,9 @@ impl Disks {
         };
         Self {
             members: vec![one; members],
-            mean_ns: by_depth(|n| table.at(Kind::Read, n))
-                .chain(by_depth(|n| table.at(Kind::Write, n)))
-                .chain(by_depth(|n| table.destage_at(n)))
-                .chain(by_depth(|n| disk.behind_ns(n)))
-                .collect(),
+            disk: *disk,
+            table: Arc::clone(table),
+            mean_ns: vec![f32::NAN; QUEUES * TABLES],
             shingled,
             draws: table.draws().iter().copied().map(single).collect(),
             window: index(whole(disk.ncq)).max(1),
@@ -195,7 +206,11 @@ impl Disks {
         m.serving = Some(visit);
         // The place of the next write of a stream is known: only the revolution is waited for.
         let draw = if visit.table == BEHIND { 1.0 } else { self.draws[index(random) & (DRAWS - 1)] };
-        let mean_ns = self.mean_ns[usize::from(visit.table) * QUEUES + queue.min(QUEUES - 1)];
+        let known = &mut self.mean_ns[usize::from(visit.table) * QUEUES + queue.min(QUEUES - 1)];
+        if known.is_nan() {
+            *known = mean_ns(&self.disk, &self.table, visit.table, queue.min(QUEUES - 1));
+        }
+        let mean_ns = *known;
         let mut service = mean_ns * draw + transfer_ns;
         if visit.cleans {
             let bytes = f64::from(transfer_ns) / self.ns_per_byte;

@@ -11,6 +11,7 @@ mod foresight;
 mod implied;
 mod laws;
 mod mistakes;
+mod open;
 mod physics;
 mod plans;
 mod properties;

@@ -11,7 +11,7 @@ use crate::table::{Align, Cell, Column, Narrow, Table};
 
 /// Names of tests are cut to this, and limits by words to that, so that the table fits 80 columns and both can be read.
 const TEST_COLUMNS: usize = 24;
-const LIMIT_COLUMNS: usize = 18;
+const LIMIT_COLUMNS: usize = 21;
 
 /// Title of the gain of a single change.
 pub(super) const GAIN: &str = "gain";

@@ -251,3 +251,13 @@ fn points_that_may_group_digits_and_sizes_below_a_sector_are_refused() {
     assert_eq!(ask("40 VMs with 0.125 IOPS each").need.iops, Some(5.0));
     assert_eq!(ask("500 IOPS, 512 B").need.size.0, 512);
 }
+
+/// `mixed` and `maxed` were refused with "did you mean `failed`?".
+#[test]
+fn a_hint_keeps_more_than_half_of_the_letters() {
+    assert_eq!(ask("2000 IOPS mixed, 8 KiB").need.iops, Some(2000.0));
+    let message = refused("2000 IOPS maxed out");
+    assert!(message.starts_with("`maxed` is not understood in a sizing question; write it"), "{message}");
+    let message = refused("2000 IOPS, sequentail");
+    assert!(message.contains("did you mean `sequential`?"), "{message}");
+}

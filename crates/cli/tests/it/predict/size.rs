@@ -56,7 +56,6 @@ fn questions_that_mean_nothing_are_refused() {
         (&["size"][..], "no question is given"),
         (&["size", "2000 iosp"], "the unit `iosp` is not known here; did you mean `iops`?"),
         (&["size", "RAID10"], "how many I/Os per second are needed"),
-        (&["size", "100 IOPS, p99 5 ms", "--closed-form"], "the question has a limit on p99"),
         (&["size", "100 IOPS", "--price", "tape=3"], "--price tape: there is no such device or array here"),
         (&["size", "100 IOPS", "--price", "ssd"], "write it like disk=220"),
         (&["size", "100 IOPS", "--array", "no-such-array"], "no-such-array"),
