@@ -32,8 +32,8 @@ const SCALES: [f64; 3] = [1.0, 0.3, 0.03];
 const INDEPENDENCE: f64 = 0.85;
 
 /// Probability that an experiment which does not touch what limits changes the rate all the same. A range is what a
-/// table foresees, and tables are not complete. Where the table of a cause says nothing of such an experiment, that nothing
-/// changes is assumed ([`Quantity::unchanged`]), not derived. Fitted on the tuning half of the planted set-ups.
+/// table foresees, and tables are not complete. Where the table of a cause says nothing of such an experiment, that
+/// nothing changes is assumed ([`Quantity::unchanged`]), not derived. Fitted on the tuning half of the planted set-ups.
 const OUTSIDE_UNCHANGED: f64 = 0.012;
 
 /// Logarithms of the likelihood of a form, one for each of [`SCALES`].

@@ -60,8 +60,8 @@ pub struct Placed {
     pub first_bytes: u64,
     /// The first byte after the last.
     pub end_bytes: u64,
-    /// Number of pieces that lie apart on the device. At least 1. What follows a hole, or space that was reserved and not
-    /// written, is no other piece if it lies behind the one before, or as far behind as the hole is long.
+    /// Number of pieces that lie apart on the device. At least 1. What follows a hole, or space that was reserved and
+    /// not written, is no other piece if it lies behind the one before, or as far behind as the hole is long.
     pub pieces: u64,
 }
 
