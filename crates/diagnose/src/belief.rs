@@ -27,12 +27,13 @@ const SCALES: [f64; 3] = [1.0, 0.3, 0.03];
 
 /// Numbers of one load depend on each other: all are ratios to the same measurements of the load, and what a range does
 /// not foresee of one experiment it does not foresee of similar ones. They count for less than as many independent
-/// ones, by this exponent on the odds. It is the one number that was fitted, on the tuning half of the planted set-ups
-/// (docs/diagnosis-validation.md).
+/// ones, by this exponent on the odds. It was fitted on the tuning half of the planted set-ups, as was
+/// [`OUTSIDE_UNCHANGED`] (docs/diagnosis-validation.md).
 const INDEPENDENCE: f64 = 0.85;
 
 /// Probability that an experiment which does not touch what limits changes the rate all the same. A range is what a
-/// table foresees, and tables are not complete; that nothing changes follows from the cause itself.
+/// table foresees, and tables are not complete. Where the table of a cause says nothing of such an experiment, that
+/// nothing changes is assumed ([`Quantity::unchanged`]), not derived. Fitted on the tuning half of the planted set-ups.
 const OUTSIDE_UNCHANGED: f64 = 0.012;
 
 /// Logarithms of the likelihood of a form, one for each of [`SCALES`].
@@ -101,7 +102,7 @@ impl<'s> Belief<'s> {
     /// Whether a cause is not guessed by its shape: it stands in a file of this host, or at the offsets of the load.
     fn is_shown(&self, cause: Cause) -> bool {
         let Some((hypothesis, form)) = self.best_form(cause) else { return false };
-        let mut shown = self.seen.iter().filter(|seen| seen.quantity.shows_at(seen.value));
+        let mut shown = self.seen.iter().filter(|seen| seen.quantity.shows(cause, seen.value));
         shown.any(|seen| {
             let range = hypothesis.expected(form, seen.quantity, self.setting);
             range.is_some_and(|range| range.contains(seen.value))

@@ -25,7 +25,8 @@ const PINGS_LEAST: u64 = 3;
 const ROUND_TRIP_MOST: f64 = 1.15;
 /// From this share on a rate is near a limit.
 const NEAR_LIMIT: f64 = 0.8;
-/// A limit that a load exceeds by more than its bucket lets through does not hold for it.
+/// A limit that a load exceeds by more than its bucket lets through does not hold for it. That is true of the device
+/// itself: four members of a stripe with a limit each carry four times as much, and none of these limits is recognised.
 const BEYOND_LIMIT: f64 = 1.25;
 /// Fewer seconds than this do not show a trend.
 const TREND_POINTS: usize = 3;
@@ -162,23 +163,39 @@ fn of_base(header: &RunHeader, step: &StepSummary, mean_us: Option<f64>) -> Vec<
     facts
 }
 
-/// Rate and throughput over the tightest limits that this host shows.
+/// Rate and throughput over the limits that this host shows, the nearest of each kind.
 fn of_limits(member: &MemberFacts, step: &StepSummary) -> Vec<(Quantity, f64)> {
     let limits = || member.device.iter().flat_map(|device| &device.notes).filter_map(|note| note.limit);
-    let share = |limit: IoLimit| {
-        let side = if limit.is_read { &step.read } else { &step.write };
-        let rate = if limit.is_bytes { side.mb_per_s * 1e6 } else { side.iops };
-        rate / limit.per_s.max(1.0)
+    let nearest = |is_bytes: bool| {
+        nearest(limits().filter(|limit| limit.is_bytes == is_bytes).map(|limit| share_of(limit, step)))
     };
-    let nearest = |is_bytes: bool| tightest(limits().filter(|limit| limit.is_bytes == is_bytes).map(share));
     let kinds = [(Quantity::OfIopsLimit, nearest(false)), (Quantity::OfBytesLimit, nearest(true))];
     kinds.into_iter().filter_map(|(kind, share)| Some((kind, share?))).collect()
 }
 
-/// The largest of the shares of limits that may hold: one that is far away says nothing, and one that is exceeded is
-/// none of this load's.
-fn tightest(shares: impl Iterator<Item = f64>) -> Option<f64> {
-    shares.filter(|share| (NEAR_LIMIT..=BEYOND_LIMIT).contains(share)).reduce(f64::max)
+/// Rate or throughput of a step over a limit.
+fn share_of(limit: IoLimit, step: &StepSummary) -> f64 {
+    let side = if limit.is_read { &step.read } else { &step.write };
+    let rate = if limit.is_bytes { side.mb_per_s * 1e6 } else { side.iops };
+    rate / limit.per_s.max(1.0)
+}
+
+/// Whether a limit of this share may hold: one that is far away says nothing, and one that is exceeded is none of this
+/// load's.
+fn may_hold(share: f64) -> bool {
+    (NEAR_LIMIT..=BEYOND_LIMIT).contains(&share)
+}
+
+/// Of the shares of limits that may hold the one that is nearest to the whole limit.
+fn nearest(shares: impl Iterator<Item = f64>) -> Option<f64> {
+    let off = |share: &f64| share.max(f64::MIN_POSITIVE).ln().abs();
+    shares.filter(|share| may_hold(*share)).min_by(|a, b| off(a).total_cmp(&off(b)))
+}
+
+/// Whether a limit may be the one that held the load itself.
+pub(crate) fn held_by(limit: IoLimit, header: &RunHeader, summary: &RunSummary) -> bool {
+    let base = base_step(header).and_then(|id| summary.steps.iter().find(|step| step.id == id));
+    base.is_some_and(|step| may_hold(share_of(limit, step)))
 }
 
 /// The interface or bus whose throughput is nearest, MB/s.
@@ -338,9 +355,10 @@ mod tests {
     /// A limit that was exceeded a hundred times over hid the one that held, and made every cause improbable.
     #[test]
     fn a_limit_that_the_load_exceeds_is_none_of_it() {
-        let tightest = |shares: &[f64]| tightest(shares.iter().copied());
-        assert_eq!(tightest(&[110.0, 0.98, 0.9]), Some(0.98));
-        assert_eq!(tightest(&[110.0, 0.4]), None);
+        let nearest = |shares: &[f64]| nearest(shares.iter().copied());
+        assert_eq!(nearest(&[110.0, 0.98, 0.9]), Some(0.98));
+        assert_eq!(nearest(&[110.0, 0.4]), None);
+        assert_eq!(nearest(&[1.2, 0.98]), Some(0.98));
     }
 
     /// A program that computes in what nobody needs was a CPU of dm-crypt.

@@ -294,11 +294,13 @@ impl Quantity {
     }
 
     /// Whether a cause that expects this value is shown by it: by a file of this host, or by the offsets of the load.
-    pub(crate) fn shows_at(self, value: f64) -> bool {
+    /// Others may expect slow places, too, and are not shown by them: a cache makes what it holds faster than the rest.
+    pub(crate) fn shows(self, cause: Cause, value: f64) -> bool {
+        let is_high = value > self.usual().hi;
         match self {
-            Self::OfIopsLimit | Self::OfBytesLimit | Self::SlowMember | Self::SlowRegion => {
-                value > self.usual().hi
-            }
+            Self::OfIopsLimit | Self::OfBytesLimit => is_high,
+            Self::SlowMember => is_high && cause == Cause::SlowMember,
+            Self::SlowRegion => is_high && cause == Cause::WeakRegion,
             Self::Shown(_) => true,
             _ => false,
         }

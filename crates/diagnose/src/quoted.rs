@@ -1,14 +1,18 @@
 //! What stands in files of this host, quoted by a diagnosis: limits, and the states that are a cause.
 
-use assay_record::{HostNote, NoteKind, RunHeader};
+use assay_analysis::RunSummary;
+use assay_record::{HostNote, IoLimit, NoteKind, RunHeader};
 
 use crate::cause::Cause;
 use crate::diagnosis::Diagnosis;
 use crate::hypotheses::ALL;
+use crate::observe::held_by;
 use crate::quantity::Quantity;
+use crate::setting::Setting;
 
-/// A limit that stands in a file of this host is quoted instead of a guess where it may stand.
-pub(crate) fn quote_limit(of: &mut Diagnosis, header: &RunHeader) {
+/// A limit that stands in a file of this host, and that the load was near to, is quoted instead of a guess where it may
+/// stand.
+pub(crate) fn quote_limit(of: &mut Diagnosis, header: &RunHeader, summary: &RunSummary) {
     let is_bytes = match of.odds.first().map(|first| first.cause) {
         Some(Cause::IopsCap) => false,
         Some(Cause::BytesCap) => true,
@@ -18,7 +22,8 @@ pub(crate) fn quote_limit(of: &mut Diagnosis, header: &RunHeader) {
         return;
     };
     let is_near = of.rows.iter().any(|row| row.quantity == quantity_of_limit(is_bytes).words());
-    let notes = device.notes.iter().filter(|note| note.limit.is_some_and(|l| l.is_bytes == is_bytes));
+    let holds = |limit: IoLimit| limit.is_bytes == is_bytes && held_by(limit, header, summary);
+    let notes = device.notes.iter().filter(|note| note.limit.is_some_and(holds));
     let notes: Vec<&HostNote> = notes.filter(|_| is_near).collect();
     if notes.is_empty() {
         return;
@@ -35,17 +40,19 @@ fn quantity_of_limit(is_bytes: bool) -> Quantity {
     if is_bytes { Quantity::OfBytesLimit } else { Quantity::OfIopsLimit }
 }
 
-/// States that make a cause likely and are not the cause itself.
-const HINTS: [NoteKind; 8] = [
-    NoteKind::Fuse,
-    NoteKind::Scheduler,
-    NoteKind::WriteThrottle,
-    NoteKind::DriveHealth,
-    NoteKind::DriveWasHot,
-    NoteKind::SlowCpu,
-    NoteKind::MemoryPressure,
-    NoteKind::NoFua,
+/// States that are the cause themselves. What ends them stands instead of the general advice; any other state only
+/// makes its cause likely, and leaves that advice beside its own.
+const ANSWERS: [NoteKind; 6] = [
+    NoteKind::RaidBusy,
+    NoteKind::Encrypted,
+    NoteKind::NarrowLink,
+    NoteKind::SlowedSata,
+    NoteKind::HotDrive,
+    NoteKind::OneCommand,
 ];
+
+/// Mount options that make a write wait; others cost something else.
+const DURABLE: [&str; 4] = ["sync", "dirsync", "wsync", "data=journal"];
 
 /// The states of this host and its devices that are a cause, or make it likely.
 fn states_of(cause: Cause) -> &'static [NoteKind] {
@@ -63,39 +70,69 @@ fn states_of(cause: Cause) -> &'static [NoteKind] {
         Cause::ServerThreads | Cause::FlashParallelism => &[K::SmallQueue, K::Fuse],
         Cause::TargetPerIo | Cause::TargetPerByte => &[K::Fuse],
         Cause::TesterCpu => &[K::CpuQuota, K::SlowCpu, K::Scheduler],
-        Cause::HostCpu => &[K::CpuQuota, K::MemoryPressure],
+        Cause::HostCpu => &[K::MemoryPressure],
         Cause::Flush => &[K::MountOptions, K::NoFua, K::WriteCacheOff],
-        Cause::WriteCacheFull => &[K::WriteCacheOff],
         Cause::IopsCap | Cause::BytesCap => &[K::IoShare],
         Cause::PageCache => &[K::WriteThrottle],
         _ => &[],
     }
 }
 
+/// Whether a state can change the figures of this load: what costs time only after a pause is no matter where the queue
+/// is never empty.
+fn matters(note: &HostNote, setting: &Setting) -> bool {
+    match note.kind {
+        NoteKind::CpuSleeps | NoteKind::DriveSleeps => setting.outstanding <= 1.0 || setting.is_paced,
+        NoteKind::WriteCacheOff | NoteKind::WriteThrottle => setting.writes(),
+        NoteKind::NoFua => setting.writes() && setting.is_sync,
+        NoteKind::MountOptions => DURABLE.contains(&note.value.as_str()),
+        _ => true,
+    }
+}
+
 /// A state that is the answer is quoted with path and value, and what mends it stands instead of general advice.
-pub(crate) fn quote_states(of: &mut Diagnosis, header: &RunHeader) {
+pub(crate) fn quote_states(of: &mut Diagnosis, setting: &Setting, header: &RunHeader) {
     let members = || header.targets.iter().take(1).map(|target| &target.member);
     let of_devices = members().filter_map(|m| m.device.as_ref()).flat_map(|device| &device.notes);
     let of_mounts = members().filter_map(|m| m.filesystem.as_ref()).flat_map(|fs| &fs.notes);
-    quote(of, header.host.notes.iter().chain(of_devices).chain(of_mounts));
+    quote(of, setting, header.host.notes.iter().chain(of_devices).chain(of_mounts));
 }
 
-fn quote<'n>(of: &mut Diagnosis, notes: impl Iterator<Item = &'n HostNote>) {
+fn quote<'n>(of: &mut Diagnosis, setting: &Setting, notes: impl Iterator<Item = &'n HostNote>) {
     let Some(first) = of.odds.first().map(|first| first.cause) else { return };
-    let notes: Vec<&HostNote> = notes.filter(|note| states_of(first).contains(&note.kind)).collect();
+    let is_of = |note: &&HostNote| states_of(first).contains(&note.kind) && matters(note, setting);
+    let notes: Vec<&HostNote> = notes.filter(is_of).collect();
     let Some(hypothesis) = ALL.iter().find(|of| of.cause == first).filter(|_| !notes.is_empty()) else {
         return;
     };
+    // A limit was quoted, which is the answer.
+    if !of.helps.contains(hypothesis.helps) {
+        return;
+    }
+    // One for each kind: a stack of disks has the same state many times.
+    let mut kinds: Vec<NoteKind> = Vec::new();
     for note in &notes {
-        let says = format!(" This host shows: {} (\"{}\" in {}).", note.says, note.value, note.path);
+        if !kinds.contains(&note.kind) {
+            kinds.push(note.kind);
+        }
+    }
+    let mut helps: Vec<&str> = Vec::new();
+    for kind in &kinds {
+        let mut alike = notes.iter().filter(|note| note.kind == *kind);
+        let Some(note) = alike.next() else { continue };
+        let more = match alike.count() {
+            0 => String::new(),
+            more => format!(", and {more} more of this kind (assay check lists them)"),
+        };
+        let says = format!(" This host shows: {} (\"{}\" in {}){more}.", note.says, note.value, note.path);
         of.evidence.push_str(&says);
+        if !helps.contains(&note.mend.as_str()) {
+            helps.push(&note.mend);
+        }
     }
     of.evidence = of.evidence.trim_start().to_owned();
-    let mends = notes.iter().map(|note| note.mend.as_str());
-    // What only makes the cause likely leaves the general advice beside its own.
-    let is_hint = notes.iter().all(|note| HINTS.contains(&note.kind));
-    let general = is_hint.then_some(hypothesis.helps);
-    let helps: Vec<&str> = mends.chain(general).collect();
+    let is_answer = kinds.iter().all(|kind| ANSWERS.contains(kind));
+    helps.extend((!is_answer).then_some(hypothesis.helps));
     of.helps = of.helps.replacen(hypothesis.helps, &helps.join(" "), 1);
 }
 
@@ -122,28 +159,82 @@ mod tests {
         }
     }
 
+    fn note(kind: NoteKind, value: &str, device: &str) -> HostNote {
+        HostNote {
+            kind,
+            path: format!("/sys/block/{device}/file"),
+            value: value.to_owned(),
+            says: format!("{device} has a state"),
+            mend: format!("Mend {device}."),
+            limit: None,
+        }
+    }
+
+    /// Evidence and advice where a cause comes first and these states are shown.
+    fn quoted(cause: Cause, notes: &[HostNote]) -> (String, String) {
+        let mut of = diagnosis(cause);
+        let setting = Setting { outstanding: 32.0, reads: 0.0, is_sync: true, ..crate::tests::setting() };
+        quote(&mut of, &setting, notes.iter());
+        (of.evidence, of.helps)
+    }
+
+    fn general(cause: Cause) -> &'static str {
+        ALL.iter().find(|of| of.cause == cause).unwrap().helps
+    }
+
     /// A disk with one place in its queue was a target that serialises I/O, with advice about threads of a server.
     #[test]
     fn a_state_that_is_the_answer_is_quoted_with_what_mends_it() {
-        let note = HostNote {
-            kind: NoteKind::OneCommand,
-            path: "/sys/block/sda/device/queue_depth".to_owned(),
-            value: "1".to_owned(),
-            says: "sda gets one command at a time".to_owned(),
-            mend: "Raise the depth.".to_owned(),
-            limit: None,
-        };
-        let quoted = |cause: Cause| {
-            let mut of = diagnosis(cause);
-            quote(&mut of, [&note].into_iter());
-            (of.evidence, of.helps)
-        };
-        let (evidence, helps) = quoted(Cause::TargetSerial);
+        let notes = [note(NoteKind::OneCommand, "1", "sda")];
+        let (evidence, helps) = quoted(Cause::TargetSerial, &notes);
+        assert_eq!(evidence, "A number. This host shows: sda has a state (\"1\" in /sys/block/sda/file).");
+        assert_eq!(helps, "Mend sda. The gain is unknown.");
+        assert_eq!(quoted(Cause::Link, &notes).0, "A number.");
+    }
+
+    /// A state that only makes its cause likely took the place of the advice on the cause.
+    #[test]
+    fn a_state_that_is_no_answer_leaves_the_general_advice() {
+        for (cause, kind, value) in [
+            (Cause::Flush, NoteKind::MountOptions, "sync"),
+            (Cause::TesterCpu, NoteKind::CpuQuota, "1"),
+            (Cause::IopsCap, NoteKind::IoShare, "1"),
+            (Cause::ReadModifyWrite, NoteKind::RaidDegraded, "1"),
+        ] {
+            let (evidence, helps) = quoted(cause, &[note(kind, value, "sda")]);
+            assert!(evidence.contains("sda has a state"), "{evidence}");
+            assert_eq!(helps, format!("Mend sda. {} The gain is unknown.", general(cause)));
+        }
+    }
+
+    /// `discard` was the reason of a slow flush, a quota of old that of a busy host, and CPUs that sleep that of a load
+    /// whose queue is never empty.
+    #[test]
+    fn what_cannot_be_the_reason_is_not_quoted() {
+        for (cause, kind, value) in [
+            (Cause::Flush, NoteKind::MountOptions, "discard"),
+            (Cause::Flush, NoteKind::MountOptions, "nobarrier"),
+            (Cause::HostCpu, NoteKind::CpuQuota, "1"),
+            (Cause::WriteCacheFull, NoteKind::WriteCacheOff, "write through"),
+            (Cause::PowerState, NoteKind::CpuSleeps, "300"),
+        ] {
+            let said = quoted(cause, &[note(kind, value, "sda")]);
+            assert_eq!(said, ("A number.".to_owned(), format!("{} The gain is unknown.", general(cause))));
+        }
+    }
+
+    /// Twelve disks with the same state were twelve sentences.
+    #[test]
+    fn a_state_of_many_devices_is_said_once() {
+        let disks: Vec<HostNote> = ["sda", "sdb", "sdc"].map(|disk| note(NoteKind::NoFua, "0", disk)).into();
+        let cache = note(NoteKind::WriteCacheOff, "write through", "sdd");
+        let notes: Vec<HostNote> = disks.into_iter().chain([cache]).collect();
+        let (evidence, helps) = quoted(Cause::Flush, &notes);
         assert_eq!(
             evidence,
-            "A number. This host shows: sda gets one command at a time (\"1\" in /sys/block/sda/device/queue_depth)."
+            "A number. This host shows: sda has a state (\"0\" in /sys/block/sda/file), and 2 more of this kind (assay \
+             check lists them). This host shows: sdd has a state (\"write through\" in /sys/block/sdd/file)."
         );
-        assert_eq!(helps, "Raise the depth. The gain is unknown.");
-        assert_eq!(quoted(Cause::Link).0, "A number.");
+        assert_eq!(helps, format!("Mend sda. Mend sdd. {} The gain is unknown.", general(Cause::Flush)));
     }
 }

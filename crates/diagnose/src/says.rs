@@ -63,8 +63,8 @@ pub fn diagnose_among(
     let setting = Setting::of(header)?;
     let observed = observed(header, summary)?;
     let mut diagnosis = diagnosis(hypotheses, &setting, &observed);
-    quote_limit(&mut diagnosis, header);
-    quote_states(&mut diagnosis, header);
+    quote_limit(&mut diagnosis, header, summary);
+    quote_states(&mut diagnosis, &setting, header);
     advise_on_doubt(&mut diagnosis, header.diagnosis.as_ref()?.budget_s);
     Some(diagnosis)
 }

@@ -8,7 +8,7 @@ use crate::*;
 
 mod measured;
 
-fn setting() -> Setting {
+pub(crate) fn setting() -> Setting {
     Setting {
         load: "load".to_owned(),
         reach: Reach::Remote,
@@ -111,6 +111,57 @@ fn every_cause_has_one_hypothesis_with_its_physics_and_source() {
             hypothesis.physics.len() > 80 && !hypothesis.source.is_empty() && !hypothesis.helps.is_empty()
         );
     }
+}
+
+/// Offsets that show a slow region lifted the bound on the certainty of unmapped blocks and of a cache, too.
+#[test]
+fn slow_places_show_only_the_causes_that_they_are() {
+    let shows =
+        |cause| [Quantity::SlowRegion, Quantity::SlowMember].map(|quantity| quantity.shows(cause, 10.0));
+    assert_eq!(shows(Cause::WeakRegion), [true, false]);
+    assert_eq!(shows(Cause::SlowMember), [false, true]);
+    assert_eq!(shows(Cause::UnmappedBlocks), [false, false]);
+    assert_eq!(shows(Cause::ReadCache), [false, false]);
+    assert!(!Quantity::SlowRegion.shows(Cause::WeakRegion, 1.0));
+    assert!(Quantity::OfIopsLimit.shows(Cause::IopsCap, 1.0));
+}
+
+/// One worker without a CPU expected 0.6 to 0.3 of the latency with one outstanding.
+#[test]
+fn every_range_of_every_form_begins_below_its_end() {
+    let numbers = [Quantity::PacedLatency, Quantity::PacedToOne, Quantity::MedianToMean, Quantity::LowToMean];
+    let numbers =
+        numbers.into_iter().chain([Quantity::LatencyOne, Quantity::OthersBusy, Quantity::TesterBusy]);
+    let numbers: Vec<Quantity> = numbers.chain(Experiment::ALL.map(Quantity::Rate)).collect();
+    let mut wrong = Vec::new();
+    for (outstanding, reads) in [1.0, 2.0, 32.0].into_iter().flat_map(|n| [(n, 0.0), (n, 0.5), (n, 1.0)]) {
+        for reach in [Reach::Remote, Reach::Local] {
+            let setting = Setting { outstanding, reads, reach, is_file: reach == Reach::Local, ..setting() };
+            for hypothesis in ALL.iter().filter(|of| (of.applies)(&setting)) {
+                for (form, quantity) in
+                    (0..hypothesis.forms.len()).flat_map(|f| numbers.iter().map(move |q| (f, *q)))
+                {
+                    let range = hypothesis.expected(form, quantity, &setting);
+                    let is_wrong = range.is_some_and(|range| range.lo >= range.hi);
+                    wrong.extend(is_wrong.then(|| (hypothesis.cause, form, quantity, outstanding, range)));
+                }
+            }
+        }
+    }
+    assert_eq!(wrong, [], "cause, form, quantity, outstanding, range");
+}
+
+/// Writes alone met a form that expects reads to pass.
+#[test]
+fn a_lock_on_flash_expects_nothing_of_reads_where_none_are() {
+    let lock = ALL.iter().find(|of| of.cause == Cause::FileLock).unwrap();
+    let of = |reads: f64, form: usize| {
+        let setting = Setting { reads, reach: Reach::Local, is_file: true, ..setting() };
+        [Quantity::LowToMean, Quantity::MedianToMean].map(|quantity| lock.expected(form, quantity, &setting))
+    };
+    let (of_a_part, on_flash) = (2, lock.forms.len() - 1);
+    assert_ne!(of(0.5, on_flash), of(0.5, of_a_part));
+    assert_eq!(of(0.0, on_flash), of(0.0, of_a_part));
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub struct PathInspection {
     pub device: Option<DeviceFacts>,
     /// Number of pieces in which a file lies on its device; `None` where that is unknown.
     pub extents: Option<u64>,
+    /// Bytes of a file that are on its device: without holes and what was only reserved.
+    pub written_bytes: u64,
     /// Reasons not to write to it, a sentence each.
     pub holds: Vec<String>,
     /// Identities of a device that `--overwrite` accepts.
@@ -86,6 +88,7 @@ fn inspect_device(path: &Path) -> Result<PathInspection, PrepareError> {
         identities: device.as_ref().map(identities).unwrap_or_default(),
         device,
         extents: None,
+        written_bytes: 0,
         holds,
         is_ours: None,
         may_write: assay_host::may_write(path),
@@ -107,11 +110,13 @@ fn inspect_file(path: &Path) -> Result<PathInspection, PrepareError> {
         Some(marker) => crate::file::used_since(path, &file, &marker)?.is_none(),
         None => false,
     };
+    // A file system that does not say it is no reason to say nothing else.
+    let found = file::extents_as_they_are(&file, size_bytes).ok().flatten();
     Ok(PathInspection {
         size_bytes,
         smallest_direct_io: file::smallest_direct_io(path).map_err(io_error("read", path))?,
-        // A file system that does not say it is no reason to say nothing else.
-        extents: file::extents(&file, size_bytes).ok().flatten().map(|extents| extents.count),
+        extents: found.and_then(|found| found.placed).map(|placed| placed.pieces),
+        written_bytes: size_bytes - found.map_or(0, |found| found.unwritten_bytes.min(size_bytes)),
         holds: assay_host::file_users(path),
         is_ours: Some(is_ours),
         ..in_file_system(path, PathInspectionKind::File)?
@@ -156,6 +161,7 @@ fn in_file_system(path: &Path, kind: PathInspectionKind) -> Result<PathInspectio
         filesystem: Some(assay_host::filesystem_of(path).map_err(io_error("look at", path))?),
         device: assay_host::device_of(path).unwrap_or_default(),
         extents: None,
+        written_bytes: 0,
         holds: Vec::new(),
         identities: Vec::new(),
         is_ours: None,

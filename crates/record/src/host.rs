@@ -107,7 +107,8 @@ pub struct MemberFacts {
     /// where none were read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zeros: Option<f64>,
-    /// Number of extents of the file in the span, if the file system reports them.
+    /// Number of pieces in which the span of the file lies on its device; `None` where that is unknown. Earlier
+    /// versions counted extents, of which several may lie one behind the other.
     pub extents: Option<u64>,
     /// Position on its device; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]

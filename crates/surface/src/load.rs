@@ -67,38 +67,52 @@ pub fn places_of_load(series: &[Vec<(u64, u64)>]) -> Option<LoadPlaces> {
         }
         _ => None,
     };
-    let stripe = stripe.filter(|stripe| stripe.chance < SURE && is_no_queue(stripe, &series));
+    let stripe = stripe.filter(|stripe| stripe.chance < SURE && is_slow_member(stripe, &series));
     let regions = regions(size_bytes, &excess, &cells(size_bytes, &all));
     let narrow = regions.into_iter().filter_map(slow).max_by(|a, b| a.times.total_cmp(&b.times));
     let sure = |region: SlowRegion| SlowRegion { chance: chance(&region, &excess), ..region };
-    let is_sure = |region: &SlowRegion| stripe.is_none() && region.chance < SURE;
+    let is_sure =
+        |region: &SlowRegion| stripe.is_none() && region.chance < SURE && is_slow_region(region, &series);
     // The surer one: a slow half has cells that look slow by themselves, too.
     let regions = narrow.into_iter().chain(wide(size_bytes, &excess)).map(sure).filter(is_sure);
     let region = regions.min_by(|a, b| a.chance.total_cmp(&b.chance));
     Some(LoadPlaces { ios: all.len(), stripe, region })
 }
 
-/// Whether the slowest member is slow by itself. On an even stripe queues wander, and one member or another has a long
-/// one for a while: the I/Os that meet it are one witness, and their number is that of the queue's memories.
-fn is_no_queue(stripe: &Stripe, series: &[Vec<Sample>]) -> bool {
+/// Whether the slowest member is slow by itself.
+fn is_slow_member(stripe: &Stripe, series: &[Vec<Sample>]) -> bool {
     let Some(slowest) = stripe.slow.first() else { return false };
-    let is_on = |sample: &Sample| {
-        sample.look.offset_bytes / stripe.chunk_bytes % u64::from(stripe.members) + 1
-            == u64::from(slowest.member)
+    let is_on = |offset_bytes: u64| {
+        offset_bytes / stripe.chunk_bytes % u64::from(stripe.members) + 1 == u64::from(slowest.member)
     };
+    is_no_queue(&is_on, series, folds())
+}
+
+/// Whether a region is slow by itself: the disks of an even linear volume have a queue each, too.
+fn is_slow_region(region: &SlowRegion, series: &[Vec<Sample>]) -> bool {
+    let is_in = |offset_bytes: u64| (region.from_bytes..region.to_bytes).contains(&offset_bytes);
+    is_no_queue(&is_in, series, ends())
+}
+
+/// Whether the places on one side are slow by themselves, as one of so many that were tried. On even disks queues
+/// wander, and one or another has a long one for a while: the I/Os that meet it are one witness, and their number is
+/// that of the queue's memories.
+fn is_no_queue(is_on: &dyn Fn(u64) -> bool, series: &[Vec<Sample>], tried: usize) -> bool {
     let logs = |ios: &[Sample], on: bool| -> Vec<f64> {
-        ios.iter().filter(|io| is_on(io) == on).map(|io| (io.latency_ns.max(1) as f64).ln()).collect()
+        let side = ios.iter().filter(|io| is_on(io.look.offset_bytes) == on);
+        side.map(|io| (io.latency_ns.max(1) as f64).ln()).collect()
     };
-    // Mean, and its square error and number of witnesses.
+    // Mean, and its error and number of witnesses.
     let side = |on: bool| {
         let memory = series.iter().map(|ios| correlation_time(&logs(ios, on))).fold(1.0, f64::max);
         let all = Moments::of(series.iter().flat_map(|ios| logs(ios, on)));
         let witnesses = all.n.max(1.0) / memory;
-        (all.mean(), all.deviation().powi(2) / witnesses, witnesses)
+        (all.mean(), all.deviation() / witnesses.sqrt(), witnesses)
     };
-    let ((slow, slow_error, witnesses), (others, others_error, _)) = (side(true), side(false));
-    let errors = (slow - others) / (slow_error + others_error).sqrt().max(f64::MIN_POSITIVE);
-    student_above(errors, witnesses - 1.0) * (folds() as f64) < SURE
+    let ((slow, slow_error, witnesses), (others, others_error, of_others)) = (side(true), side(false));
+    // Where one queue is long the other is short: their errors add up.
+    let errors = (slow - others) / (slow_error + others_error).max(f64::MIN_POSITIVE);
+    student_above(errors, witnesses.min(of_others) - 1.0) * (tried as f64) < SURE
 }
 
 /// The parts in a row that are the furthest above the rest. Of a slow half no single cell is unlike the median one.
@@ -130,6 +144,10 @@ fn chance(region: &SlowRegion, excess: &[Excess]) -> f64 {
     let ranks = ranks(&logs);
     let is_in = |one: &Excess| (region.from_bytes..region.to_bytes).contains(&one.offset_bytes);
     let part = excess.iter().zip(&ranks).filter(|(one, _)| is_in(one)).map(|(_, rank)| *rank);
-    let ends = usize::try_from(CELLS * CELLS).unwrap_or(usize::MAX);
-    corrected(errors_above(Moments::of(part), Moments::of(ranks.iter().copied())), ends)
+    corrected(errors_above(Moments::of(part), Moments::of(ranks.iter().copied())), ends())
+}
+
+/// Returns the number of regions that begin and end at a cell, each twice.
+fn ends() -> usize {
+    usize::try_from(CELLS * CELLS).unwrap_or(usize::MAX)
 }

@@ -300,17 +300,30 @@ fn in_sequential_order_a_neighbour_has_no_place_either() {
     assert!(matches!(about_places(&map)[..], [Finding::SlowMember(found)] if found.members == 8));
 }
 
-/// Offset and time, ns, of each I/O of a closed loop with so many outstanding on a stripe whose members serve one at a
-/// time, in the order of completion.
-fn closed_loop((chunk, members): (u64, u64), times: f64, ios: usize, seed: u64) -> Vec<(u64, u64)> {
+/// Bytes over which closed loops go.
+const LOOP_BYTES: u64 = 16 * GIB;
+
+/// Offset and time, ns, of each I/O of a closed loop with 32 outstanding on a stripe whose members serve one at a time,
+/// in the order of completion.
+fn closed_loop(stripe: (u64, u64), times: f64, ios: usize, seed: u64) -> Vec<(u64, u64)> {
+    closed_loop_of(stripe, (32, times), ios, seed)
+}
+
+/// The same with so many outstanding. Chunks of a part of all bytes each are a linear volume.
+fn closed_loop_of(
+    (chunk, members): (u64, u64),
+    (outstanding, times): (usize, f64),
+    ios: usize,
+    seed: u64,
+) -> Vec<(u64, u64)> {
     let mut random = seed;
     let mut free = vec![0.0_f64; usize::try_from(members).expect("a few")];
     let mut flights: Vec<(f64, f64, u64)> = Vec::new();
     let mut done = Vec::new();
     let mut now = 0.0;
     while done.len() < ios {
-        while flights.len() < 32 {
-            let place = split_mix(&mut random) % (16 << 18) * 4096;
+        while flights.len() < outstanding {
+            let place = split_mix(&mut random) % (LOOP_BYTES / 4096) * 4096;
             let member = usize::try_from(place / chunk % members).expect("a few");
             let noise = 0.7 + 0.6 * (split_mix(&mut random) % 1000) as f64 / 1000.0;
             let service = 100.0 * noise * if member == 1 { times } else { 1.0 };
@@ -357,6 +370,42 @@ fn queues_of_an_even_stripe_name_no_member() {
         }
     }
     assert_eq!(wrong, [], "every, members, seed of 240 loads");
+}
+
+/// A healthy linear volume: each part has a queue of its own, and the I/Os that are outstanding wander between them.
+/// Chance alone, which takes I/Os for independent, called a part of it a slow region.
+#[test]
+fn queues_of_a_linear_volume_are_no_slow_region() {
+    let mut wrong = Vec::new();
+    for (parts, outstanding) in [2, 3, 4].into_iter().flat_map(|parts| [(parts, 8), (parts, 32)]) {
+        for every in [1, 4, 16] {
+            // As long against the memory of the queues as a run's window must be.
+            let ios = (1024 * every).max(16 * outstanding * outstanding);
+            for seed in 0..100 {
+                let ios = closed_loop_of((LOOP_BYTES.div_ceil(parts), parts), (outstanding, 1.0), ios, seed);
+                let step = ios.len() / 1024;
+                let found = places_of_load(&[ios.into_iter().step_by(step).collect()]).unwrap();
+                wrong.extend(found.region.map(|_| (parts, outstanding, every, seed)));
+            }
+        }
+    }
+    assert_eq!(wrong, [], "parts, outstanding, every, seed of 1,800 loads");
+}
+
+/// One that has a slow disk is still found by its queue.
+#[test]
+fn the_queue_of_a_slow_part_of_a_linear_volume_is_a_slow_region() {
+    for parts in [2, 4] {
+        for (outstanding, times) in [(8, 3.0), (32, 3.0), (32, 10.0)] {
+            let ios = closed_loop_of((LOOP_BYTES / parts, parts), (outstanding, times), 64_500, parts);
+            let kept = ios[500..].iter().copied().step_by(64).collect();
+            let region = places_of_load(&[kept]).unwrap().region;
+            let region = region.unwrap_or_else(|| panic!("{parts}, {outstanding}, {times}"));
+            let near = |at: u64, end: u64| at.abs_diff(end) <= LOOP_BYTES / 16;
+            let part = LOOP_BYTES / parts;
+            assert!(near(region.from_bytes, part) && near(region.to_bytes, 2 * part), "{parts}: {region:?}");
+        }
+    }
 }
 
 /// Of a target whose second half is ten times slower, every cell is as far from the median one: no region was slow.

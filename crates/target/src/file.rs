@@ -7,6 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 
+use crate::fiemap::Dirty;
 pub use crate::fiemap::{Extents, Placed};
 use crate::{AccessMode, IoBuf, fiemap};
 
@@ -64,9 +65,19 @@ pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Returns the extents of the first `span_bytes` of a file; `None` if the file system does not report them.
+/// Returns the extents of the first `span_bytes` of a file; `None` if the file system does not report them. What is not
+/// on the device yet is written first.
 pub fn extents(file: &File, span_bytes: u64) -> io::Result<Option<Extents>> {
-    match fiemap::extents(file, span_bytes) {
+    extents_of(file, span_bytes, Dirty::Write)
+}
+
+/// Returns the same and writes nothing.
+pub fn extents_as_they_are(file: &File, span_bytes: u64) -> io::Result<Option<Extents>> {
+    extents_of(file, span_bytes, Dirty::Leave)
+}
+
+fn extents_of(file: &File, span_bytes: u64, dirty: Dirty) -> io::Result<Option<Extents>> {
+    match fiemap::extents(file, span_bytes, dirty) {
         Ok(extents) => Ok(Some(extents)),
         Err(e) if e.kind() == io::ErrorKind::Unsupported => holes(file, span_bytes),
         Err(e) => Err(e),
@@ -88,7 +99,6 @@ fn holes(file: &File, span_bytes: u64) -> io::Result<Option<Extents>> {
         if hole <= data {
             break;
         }
-        found.count += 1;
         written += hole - data;
         at = hole;
     }

@@ -137,11 +137,12 @@ pub fn is_fragmented(bytes: u64, pieces: u64) -> bool {
 
 /// A file in many small pieces: sequential I/O jumps.
 pub(super) fn fragmented(run: Run<'_>) -> Option<Fired> {
-    let is_fragmented = |m: &&MemberFacts| m.extents.is_some_and(|n| is_fragmented(m.span_bytes, n));
+    let written = |m: &MemberFacts| m.span_bytes.saturating_sub(m.unwritten_bytes.unwrap_or(0));
+    let is_fragmented = |m: &&MemberFacts| m.extents.is_some_and(|n| is_fragmented(written(m), n));
     let members: Vec<&MemberFacts> = run.storage().filter(is_fragmented).collect();
     let worst = members.iter().max_by_key(|m| m.extents)?;
     let pieces = worst.extents?;
-    let each = worst.span_bytes / pieces;
+    let each = written(worst) / pieces;
     Some(Fired {
         severity: Severity::Info,
         says: format!(

@@ -182,7 +182,7 @@ fn mounted(fs: &FilesystemFacts, detail: Detail) -> String {
 
 /// A file that lies in many small pieces.
 fn pieces(checked: &PathInspection) -> Option<String> {
-    let (bytes, pieces) = (checked.size_bytes, checked.extents?);
+    let (bytes, pieces) = (checked.written_bytes, checked.extents?);
     is_fragmented(bytes, pieces).then(|| {
         format!(
             "{pieces} of {} on average: sequential I/O jumps from one to the next; a new copy mostly has fewer \

@@ -83,6 +83,9 @@ fn expects_of_mix(quantity: Q, s: &Setting) -> Option<Range> {
 
 /// Reads of flash take no longer than the writes that hold the lock, and one I/O at a time as long as several of these.
 fn expects_of_mix_on_flash(quantity: Q, s: &Setting) -> Option<Range> {
+    if s.reads == 0.0 {
+        return expects_of_a_part(quantity, s);
+    }
     let writes = (1.0 - s.reads).max(0.1);
     match quantity {
         Q::Rate(E::ReadsOnly) => range(1.1, 7.0),

@@ -78,6 +78,10 @@ fn expects_taking_turns(quantity: Q, _: &Setting) -> Option<Range> {
 /// The one worker gets so little of a CPU that its turns take nearly all of an I/O's time: more in flight only wait for
 /// it, and a second worker gets as much again.
 fn expects_of_one_worker(quantity: Q, s: &Setting) -> Option<Range> {
+    // With one or two in flight nothing waits for the others.
+    if s.outstanding <= 2.0 {
+        return expects_without_copies(quantity, s);
+    }
     match quantity {
         Q::OthersBusy => range(0.8, 1.02),
         Q::Rate(E::OneOutstanding) => range(0.7, 1.03),

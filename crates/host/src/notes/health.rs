@@ -26,13 +26,25 @@ const SPIN_DOWN_MAX: u64 = 127;
 const FULL: f64 = 0.9;
 
 /// Fields of the health log of NVMe: as `smartctl` names them, and as `nvme` does.
-const NVME_FIELDS: [(&str, &str); 6] = [
+const NVME_FIELDS: [(&str, &str); 7] = [
+    ("critical_warning", "critical_warning"),
     ("media_errors", "media_errors"),
     ("available_spare", "avail_spare"),
     ("available_spare_threshold", "spare_thresh"),
     ("percentage_used", "percent_used"),
     ("warning_temp_time", "warning_temp_time"),
     ("critical_comp_time", "critical_comp_time"),
+];
+
+/// The health log of NVMe in an answer of `smartctl`.
+const NVME_LOG: &str = "nvme_smart_health_information_log";
+/// Bits of its critical warning, and what the drive says by them.
+const WARNINGS: [(u64, &str); 5] = [
+    (1, "its spare blocks are nearly used up"),
+    (2, "its temperature is beyond a limit"),
+    (4, "it is not reliable any more"),
+    (8, "it takes no writes any more"),
+    (16, "what protects its cache has failed"),
 ];
 
 /// Returns what `smartctl`, or else `nvme`, says of a disk. One that sleeps is left asleep.
@@ -48,11 +60,14 @@ pub(super) fn drive(seen: &Seen<'_>) -> Vec<HostNote> {
         // The exit status of smartctl has a bit for each thing that is wrong with the drive.
         serde_json::from_str(&answer(command, ANSWER_WITHIN).ok()?.out).ok()
     };
-    if let Some(program) = found("smartctl") {
-        let said = ask(program, &["--json", "-a", "-g", "apm", "-n", "standby"]);
-        return said.map(|said| of_smart(&seen.name, &said)).unwrap_or_default();
+    let by_smartctl =
+        found("smartctl").and_then(|program| ask(program, &["--json", "-a", "-g", "apm", "-n", "standby"]));
+    let is_nvme = seen.name.starts_with("nvme");
+    // An old smartctl knows no JSON, or no NVMe.
+    if let Some(said) = by_smartctl.filter(|said| !is_nvme || said.get(NVME_LOG).is_some()) {
+        return of_smart(&seen.name, &said);
     }
-    let program = found("nvme").filter(|_| seen.name.starts_with("nvme"));
+    let program = found("nvme").filter(|_| is_nvme);
     let said = program.and_then(|program| ask(program, &["smart-log", "-o", "json"]));
     said.map(|said| of_nvme(&seen.name, &said)).unwrap_or_default()
 }
@@ -63,15 +78,15 @@ fn of_nvme(name: &str, said: &Value) -> Vec<HostNote> {
         .iter()
         .map(|(of_smartctl, own)| ((*of_smartctl).to_owned(), said[*own].clone()))
         .collect();
-    let mut notes = of_smart(name, &serde_json::json!({ "nvme_smart_health_information_log": log }));
+    let mut notes = of_smart(name, &serde_json::json!({ NVME_LOG: log }));
     notes.iter_mut().for_each(|note| note.path = format!("nvme smart-log /dev/{name}"));
     notes
 }
 
 /// The notes on an answer of `smartctl`.
 fn of_smart(name: &str, said: &Value) -> Vec<HostNote> {
-    let number = |pointer: &str| said.pointer(pointer).and_then(Value::as_u64);
-    let nvme = |field: &str| number(&format!("/nvme_smart_health_information_log/{field}"));
+    let number = |pointer: &str| said.pointer(pointer).and_then(whole);
+    let nvme = |field: &str| number(&format!("/{NVME_LOG}/{field}"));
     let mut notes = Vec::new();
     let mut add =
         |kind, value: String, says: String, mend: &str| notes.push(note(name, kind, value, says, mend));
@@ -82,6 +97,12 @@ fn of_smart(name: &str, said: &Value) -> Vec<HostNote> {
             format!("{name} says of itself that it fails"),
             "Back up now, and replace it.",
         );
+    }
+    if let Some(bits) = nvme("critical_warning").filter(|bits| *bits != 0) {
+        let says = WARNINGS.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, says)| *says);
+        let says: Vec<&str> = says.collect();
+        let says = format!("{name} warns (critical warning {bits:#04x}): {}", says.join(", "));
+        add(NoteKind::DriveHealth, bits.to_string(), says, "Back up now, then cool it or replace it.");
     }
     for (attribute, what, mend) in ERRORS {
         if let Some(count) = ata(said, attribute).filter(|count| *count > 0) {
@@ -129,6 +150,25 @@ fn of_smart(name: &str, said: &Value) -> Vec<HostNote> {
         );
     }
     notes
+}
+
+/// A count, in any of the forms in which versions of these programs write one: 4, 4.0, "4", "4.000000", or an object
+/// that has it as `value`.
+fn whole(of: &Value) -> Option<u64> {
+    let fraction = |number: f64| {
+        let is_whole = (0.0..1e18).contains(&number) && number.fract() == 0.0;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, and in range")]
+        is_whole.then_some(number as u64)
+    };
+    match of {
+        Value::Number(number) => number.as_u64().or_else(|| number.as_f64().and_then(fraction)),
+        Value::String(text) => {
+            let text = text.trim().replace(',', "");
+            text.parse().ok().or_else(|| text.parse().ok().and_then(fraction))
+        }
+        Value::Object(fields) => fields.get("value").and_then(whole),
+        _ => None,
+    }
 }
 
 /// The raw value of an attribute; its lowest 32 bits are the count.
@@ -238,6 +278,25 @@ mod tests {
         );
         assert!(notes.iter().all(|note| note.path == "nvme smart-log /dev/nvme0n1"), "{notes:?}");
         assert_eq!(of_nvme("nvme0n1", &json!({})), []);
+    }
+
+    /// Only an integer was read: media errors that a version writes as 4.0 or "4" were none.
+    #[test]
+    fn counts_of_nvme_are_read_in_every_form_and_warnings_are_shown() {
+        for count in [json!(4), json!(4.0), json!("4"), json!("4.000000"), json!({"value": 4})] {
+            let notes = of_nvme("nvme0n1", &json!({"media_errors": count}));
+            assert_eq!(notes.len(), 1, "{count}");
+            assert_eq!(notes[0].value, "4");
+        }
+        for none in [json!(0), json!(0.0), json!("0"), json!("many"), json!(-1), json!(0.5), Value::Null] {
+            assert_eq!(of_nvme("nvme0n1", &json!({"media_errors": none})), [], "{none}");
+        }
+        let notes = of_nvme("nvme0n1", &json!({"critical_warning": 6}));
+        assert_eq!(
+            notes[0].says,
+            "nvme0n1 warns (critical warning 0x06): its temperature is beyond a limit, it is not reliable any more"
+        );
+        assert_eq!(of_nvme("nvme0n1", &json!({"critical_warning": {"value": 1}})).len(), 1);
     }
 
     #[test]

@@ -93,9 +93,11 @@ pub(super) fn no_fua(seen: &Seen<'_>) -> Option<HostNote> {
         "{} takes no FUA: a write that must be durable costs a flush of its whole write cache",
         seen.name
     );
+    let is_sata = attribute(&seen.folder.join("device/vendor")).is_some_and(|vendor| vendor == "ATA");
     let mend = |_: &str| {
-        "SATA: libata.fua=1 on the command line of the kernel, if the disk has it; else fewer and larger commits."
-            .to_owned()
+        let of_sata = "SATA: libata.fua=1 on the command line of the kernel, if the disk has it; else fewer and larger \
+             commits.";
+        if is_sata { of_sata } else { "Fewer and larger commits." }.to_owned()
     };
     Some(seen.note(NoteKind::NoFua, &file, "0".to_owned(), says, mend))
 }

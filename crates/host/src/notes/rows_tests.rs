@@ -227,8 +227,13 @@ fn cpu_time_that_a_control_group_withheld_is_shown() {
 #[test]
 fn durable_writes_that_flush_the_whole_cache_are_shown() {
     let of = |fua: &str, cache: &str| with(SDA, &[("queue/fua", fua), ("queue/write_cache", cache)]);
+    let vendor = "sys/devices/pci0/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/vendor";
+    let [fua, cache] = ["fua", "write_cache"].map(|file| format!("sys/devices/{SDA}/queue/{file}"));
+    let other = of("0\n", "write back\n");
+    assert_eq!(other.len(), 1);
+    assert_eq!(other[0].mend, "Fewer and larger commits.");
     one(
-        of("0\n", "write back\n"),
+        notes(SDA, &[(vendor, "ATA     \n"), (&fua, "0\n"), (&cache, "write back\n")]),
         NoteKind::NoFua,
         "sda takes no FUA: a write that must be durable costs a flush of its whole write cache",
         "SATA: libata.fua=1",

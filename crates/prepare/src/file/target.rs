@@ -172,7 +172,7 @@ impl FileTarget {
         let facts = &mut self.facts.member;
         let found = file::extents(&self.held.file, self.member.span_bytes).map_err(io_error("map", &path))?;
         facts.unwritten_bytes = found.map(|e| e.unwritten_bytes);
-        facts.extents = found.map(|e| e.count);
+        facts.extents = found.and_then(|e| e.placed).map(|placed| placed.pieces);
         facts.placement = placement(facts, found.and_then(|e| e.placed));
         if self.member.caching == Caching::Cached {
             file::drop_cached_pages(&self.held.file).map_err(io_error("write back", &path))?;

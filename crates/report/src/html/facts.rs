@@ -155,7 +155,7 @@ fn content(member: &MemberFacts) -> String {
         text.push_str(&format!(", {} never written", number::size(bytes)));
     }
     if let Some(extents) = member.extents {
-        text.push_str(&format!(", {extents} extents"));
+        text.push_str(&format!(", {extents} pieces"));
     }
     text
 }
