@@ -292,7 +292,7 @@ fn most_iops(
         highest_within(need, highest, NEAR, &|iops| latency_of(array, need, nominal.open(iops), factor))
     };
     let most = most_by(factor);
-    // At no rate, it is the lowest one that must be told.
+    // At no rate, it is the lowest one that must be reported.
     let at = if most > 0.0 { most } else { need.iops.unwrap_or(highest).min(highest) * LEAST };
     let asked =
         need.iops.filter(|_| factor != UNCHECKED).map_or(f64::INFINITY, |iops| (at / iops).max(iops / at));

@@ -10,7 +10,6 @@ use std::fmt;
 
 use assay_model::array::{Level, LinkRate, ProtocolKind};
 use assay_spec::units::{Bytes, KIB, MIB};
-use assay_spec::{distance, nearest};
 
 use devices::{Kind, is_speed};
 use limits::Limit;
@@ -19,7 +18,8 @@ use streams::{Throughput, VIDEO, no_grouping_by_points, picture};
 
 use super::phrases::{explained, rewritten};
 use super::words::{
-    FAILURES, KINDS, KNOWN, SESSIONS, THROUGHPUT, bytes_of, cut, means_nothing, number, number_word, one_of,
+    FAILURES, KINDS, KNOWN, SESSIONS, THROUGHPUT, bytes_of, cut, means_nothing, meant, number, number_word,
+    one_of,
 };
 use super::{CLASSES, Class, Endure, LatencyLimit, LeftOpen, Need, Question};
 
@@ -38,13 +38,6 @@ const NETWORKS: &[&str] = &["ethernet", "network", "lan", "link", "nic", "nas", 
 const PROTOCOLS: &[&str] = &["iscsi", "nfs", "smb", "cifs", "fc", "fibre"];
 /// Units of a link and of nothing else.
 const LINK_UNITS: &[&str] = &["gbit", "gbit/s", "gb/s", "gbps", "gig", "gigabit", "gbe", "gfc"];
-
-/// The known word that was probably meant, as the end of a message: one that keeps more than half of the letters.
-fn meant(word: &str) -> String {
-    let keeps = |known: &&str| distance(word, known) * 2 < word.chars().count();
-    let near = nearest(word, KNOWN.iter().copied()).filter(keeps);
-    near.map_or(String::new(), |known| format!("; did you mean `{known}`?"))
-}
 
 /// Why a question was not understood. The message is complete.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! The words of a sizing question: cut apart, and without those that only make a sentence of it.
 
+use assay_spec::{distance, nearest};
+
 /// Words that change nothing in any question: they make a sentence of it. What could change an answer does not stand
 /// here: it has a meaning of its own in [`super::question`], or it is refused.
 const NOTHING: &[&str] = &[
@@ -206,6 +208,13 @@ pub(super) fn bytes_of(unit: &str) -> Option<f64> {
         "pb" => 1e15,
         _ => return None,
     })
+}
+
+/// The known word that was probably meant, as the end of a message: one that keeps more than half of the letters.
+pub(super) fn meant(word: &str) -> String {
+    let keeps = |known: &&str| distance(word, known) * 2 < word.chars().count();
+    let near = nearest(word, KNOWN.iter().copied()).filter(keeps);
+    near.map_or(String::new(), |known| format!("; did you mean `{known}`?"))
 }
 
 #[cfg(test)]
