@@ -18,6 +18,7 @@ use crate::{changed, resolved};
 const IOS: u64 = 60_000;
 
 /// A load at a rate, of workers with one I/O each.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a size of some TiB at most")]
 fn paced(size: u64, read_pct: f64, random_pct: f64, span: f64) -> Workload {
     let access = Access { size: Bytes(size), read_pct, random_pct, weight: 1.0 };
     Workload {
@@ -90,7 +91,7 @@ fn the_open_form_agrees_with_the_simulation() {
         [("mean", &mut mean, [0.05, 0.12, 0.30]), ("p99", &mut p99, [0.07, 0.13, 0.25])]
     {
         all.sort_by(f64::total_cmp);
-        let at = [0.5, 0.8, 0.95].map(|part| all[(all.len() as f64 * part) as usize]);
+        let at = [50, 80, 95].map(|percent| all[all.len() * percent / 100]);
         println!("{what}: half within {:.3}, 80 % within {:.3}, 95 % within {:.3}", at[0], at[1], at[2]);
         assert!(at.iter().zip(limits).all(|(at, limit)| *at < limit), "{what}: {at:?}; worst {worst:?}");
     }
