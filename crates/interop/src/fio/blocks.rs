@@ -146,7 +146,13 @@ fn sizes(options: &mut Options<'_>) -> Result<ByWay<Sizes>, ImportError> {
     let split = options.read("bssplit", |text| {
         by_way(text, range.as_ref().unwrap_or(&fixed), |part| splits(part, base, is_unaligned))
     })?;
-    let sizes = split.or(range).unwrap_or(fixed);
+    let mut sizes = range.unwrap_or(fixed);
+    // Of a split that begins with nothing fio takes none.
+    for (of_way, split) in
+        sizes.iter_mut().zip(split.into_iter().flatten()).filter(|(_, split)| !split.is_empty())
+    {
+        *of_way = split;
+    }
     let fits =
         |way: usize, size: u64| (1..=[IO_BYTES_MAX, IO_BYTES_MAX, TRIM_BYTES_MAX][way]).contains(&size);
     let misfit = |(way, sizes): (usize, &Sizes)| {

@@ -73,6 +73,7 @@ fn block_sizes_become_access_lines() {
     assert_eq!(mix("rw=randread\nbssplit=4k/50:8k/30:64k/20"), split);
     assert_eq!(mix("rw=randread\nbssplit=4k/50:8k/30:64k/"), split);
     assert_eq!(mix("rw=write\nbssplit=4k/100,8k/100"), ["8KiB/100/0/0/8KiB"]);
+    assert_eq!(mix("rw=randread\nbs=8k\nbssplit=:42/60:64k/40"), mix("rw=randread\nbs=8k"));
     let range = mix("rw=read\nbsrange=4k-16k");
     assert_eq!(
         range,

@@ -185,7 +185,8 @@ mod tests {
             for place in 1..=NUMBER_BYTES {
                 let is_last = place == NUMBER_BYTES || rest < 0x80;
                 bytes.push(
-                    rest as u8 & if place == NUMBER_BYTES { 0xff } else { 0x7f } | u8::from(!is_last) << 7,
+                    rest.to_le_bytes()[0] & if place == NUMBER_BYTES { 0xff } else { 0x7f }
+                        | u8::from(!is_last) << 7,
                 );
                 rest >>= 7;
                 if is_last {
