@@ -105,10 +105,10 @@ fn a_full_file_system_under_the_store_costs_nothing() {
     let folder = story.path("small");
     std::fs::create_dir(&folder).unwrap();
     let text = folder.to_str().unwrap();
-    run(&["mount", "-t", "tmpfs", "-o", "size=1m", "assay", text]);
+    run(&["mount", "-t", "tmpfs", "-o", "size=2m", "assay", text]);
     let store = folder.join("runs.sqlite");
     let printed = lose(&story, &store, || {
-        assert!(std::fs::write(folder.join("more"), vec![1; 2 << 20]).is_err(), "now it is full");
+        assert!(std::fs::write(folder.join("more"), vec![1; 4 << 20]).is_err(), "now it is full");
     });
     let printed = printed.ends(ERRORS).says(&["no space left", "the run goes on"]);
     // What is there can be read while it is full, and says what it lacks.
