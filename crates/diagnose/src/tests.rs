@@ -143,7 +143,7 @@ fn every_range_of_every_form_begins_below_its_end() {
                 {
                     let range = hypothesis.expected(form, quantity, &setting);
                     let is_wrong = range.is_some_and(|range| range.lo >= range.hi);
-                    wrong.extend(is_wrong.then(|| (hypothesis.cause, form, quantity, outstanding, range)));
+                    wrong.extend(is_wrong.then_some((hypothesis.cause, form, quantity, outstanding, range)));
                 }
             }
         }

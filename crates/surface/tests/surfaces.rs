@@ -422,7 +422,9 @@ fn a_slow_half_is_a_slow_region() {
                 random: split_mix(&mut random),
             };
             let slower = if offset >= GIB / 2 { times } else { 1.0 };
-            ios.push((offset, (moment.around(0.5 * slower) * MS) as u64));
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and positive")]
+            let ns = (moment.around(0.5 * slower) * MS) as u64;
+            ios.push((offset, ns));
         }
         places_of_load(&[ios]).unwrap().region
     };
