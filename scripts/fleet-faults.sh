@@ -12,6 +12,7 @@ set -u
 
 ASSAY=${ASSAY:-assay}
 OTHER=${OTHER:-}
+. "$(dirname "$0")/fleet-bridge.sh"
 WORK=$(mktemp -d /tmp/fleet-faults.XXXXXX)
 PORT=${PORT:-14555}
 URL=nats://10.77.0.1:$PORT
@@ -25,26 +26,11 @@ RUNNING=
 
 end() {
     kill -9 $NATS "${AGENT[@]}" 2>/dev/null
-    for host in a b c; do ip netns del "ff-$host" 2>/dev/null; done
-    ip link del ff-bridge 2>/dev/null
+    no_bridge ff a b c
     umount "$WORK/small" 2>/dev/null
     rm -rf "$WORK"
 }
 trap end EXIT
-
-links() {
-    ip link add ff-bridge type bridge && ip addr add 10.77.0.1/24 dev ff-bridge && ip link set ff-bridge up
-    number=2
-    for host in a b c; do
-        ip netns add "ff-$host"
-        ip link add "ff-$host" type veth peer name eth0 netns "ff-$host"
-        ip link set "ff-$host" master ff-bridge up
-        ip -n "ff-$host" addr add "10.77.0.$number/24" dev eth0
-        ip -n "ff-$host" link set eth0 up
-        ip -n "ff-$host" link set lo up
-        number=$((number + 1))
-    done
-}
 
 nats() { # folder
     # It would reserve no more than there is on a small disk, and refuse the stream of a run.
@@ -231,7 +217,7 @@ ALL="nothing agent_killed started_anew frozen_for_a_while frozen_for_good slow_a
 nats_restarted nats_gone nats_disk_full coordinator_killed coordinator_gone store_lost lease_gone silent stopped
 stop_not_reached other_version forbidden refused"
 
-links
+bridge ff 10.77.0 a b c
 nats
 for host in a b c; do agent "$host"; done
 echo "| fault | kept | said | code |"

@@ -10,13 +10,14 @@
 set -u
 
 ASSAY=$(realpath "$(command -v "${ASSAY:-assay}")") || exit 1
+. "$(dirname "$0")/fleet-bridge.sh"
 WORK=$(mktemp -d /tmp/fleet-links.XXXXXX)
 PORT=${PORT:-14556}
 URL=nats://10.79.0.1:$PORT
 CONTROL=${CONTROL:-79}
-LINK=${LINK:-80mbit}
-SLOW=${SLOW:-40mbit}
-SHARED=${SHARED:-120mbit}
+LINK=${LINK:-200mbit}
+SLOW=${SLOW:-100mbit}
+SHARED=${SHARED:-300mbit}
 export ASSAY_STORE=$WORK/runs.db ASSAY_NATS=$URL
 FAILED=0
 PROCESSES=()
@@ -26,9 +27,7 @@ end() {
     # tgtd goes for nothing less while it has a session.
     kill -9 "${PROCESSES[@]}" 2>/dev/null
     wait 2>/dev/null
-    for host in a b c; do ip netns del "fl-$host" 2>/dev/null; done
-    ip netns del fl-san 2>/dev/null
-    ip link del fl-bridge 2>/dev/null
+    no_bridge fl a b c san
     rm -rf "$WORK"
 }
 trap end EXIT
@@ -37,21 +36,6 @@ trap end EXIT
 shape() { # namespace, rate
     tc qdisc replace dev "$1" root tbf rate "$2" burst 32k latency 100ms
     ip netns exec "$1" tc qdisc replace dev eth0 root tbf rate "$2" burst 32k latency 100ms
-}
-
-links() {
-    ip link add fl-bridge type bridge && ip addr add 10.79.0.1/24 dev fl-bridge && ip link set fl-bridge up
-    number=2
-    for host in a b c san; do
-        ip netns add "fl-$host"
-        ip link add "fl-$host" type veth peer name eth0 netns "fl-$host"
-        ip link set "fl-$host" master fl-bridge up
-        ip -n "fl-$host" addr add "10.79.0.$number/24" dev eth0
-        ip -n "fl-$host" link set eth0 up
-        ip -n "fl-$host" link set lo up
-        number=$((number + 1))
-    done
-    for host in a b c; do shape "fl-$host" "$LINK"; done
 }
 
 targets() {
@@ -119,7 +103,8 @@ sys.exit(not is_right)
 WORDS
 }
 
-links
+bridge fl 10.79.0 a b c san
+for host in a b c; do shape "fl-$host" "$LINK"; done
 targets
 agents
 for host in a b c; do run "alone-$host" "iqn.2026-01.links:$host" "$host"; done
