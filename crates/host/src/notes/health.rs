@@ -39,12 +39,13 @@ const NVME_FIELDS: [(&str, &str); 7] = [
 /// The health log of NVMe in an answer of `smartctl`.
 const NVME_LOG: &str = "nvme_smart_health_information_log";
 /// Bits of its critical warning, and what the drive says by them.
-const WARNINGS: [(u64, &str); 5] = [
+const WARNINGS: [(u64, &str); 6] = [
     (1, "its spare blocks are nearly used up"),
     (2, "its temperature is beyond a limit"),
     (4, "it is not reliable any more"),
     (8, "it takes no writes any more"),
     (16, "what protects its cache has failed"),
+    (32, "its persistent memory region cannot be relied on"),
 ];
 
 /// Returns what `smartctl`, or else `nvme`, says of a disk. One that sleeps is left asleep.
@@ -100,7 +101,10 @@ fn of_smart(name: &str, said: &Value) -> Vec<HostNote> {
     }
     if let Some(bits) = nvme("critical_warning").filter(|bits| *bits != 0) {
         let says = WARNINGS.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, says)| *says);
-        let says: Vec<&str> = says.collect();
+        let mut says: Vec<&str> = says.collect();
+        if says.is_empty() {
+            says.push("a warning of a newer version of NVMe");
+        }
         let says = format!("{name} warns (critical warning {bits:#04x}): {}", says.join(", "));
         add(NoteKind::DriveHealth, bits.to_string(), says, "Back up now, then cool it or replace it.");
     }
@@ -297,6 +301,8 @@ mod tests {
             "nvme0n1 warns (critical warning 0x06): its temperature is beyond a limit, it is not reliable any more"
         );
         assert_eq!(of_nvme("nvme0n1", &json!({"critical_warning": {"value": 1}})).len(), 1);
+        let notes = of_nvme("nvme0n1", &json!({"critical_warning": 128}));
+        assert!(notes[0].says.ends_with("(critical warning 0x80): a warning of a newer version of NVMe"));
     }
 
     #[test]
