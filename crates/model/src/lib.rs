@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod array;
+pub mod bracket;
 pub mod calibrate;
 pub mod catalogue;
 pub mod closed;

@@ -1,6 +1,7 @@
 //! One array under one need: whether it carries it, by how much, and what breaks first.
 
 use assay_model::array::{Array, Device};
+use assay_model::bracket::Bracket;
 use assay_model::facts::usable_bytes;
 use assay_model::open::Open;
 use assay_model::paced::{Paced, latencies};
@@ -306,8 +307,7 @@ fn most_iops(
 }
 
 /// The highest rate up to `highest` at which a latency is within the limit; 0 where no rate that was tried is. Between
-/// a rate within and one beyond, the next is where a power of the rate through both meets the limit (regula falsi of
-/// the logarithms, and Illinois' halving of an end that stays).
+/// a rate within and one beyond, the next is where a power of the rate through both meets the limit.
 fn highest_within(need: &Need, highest: f64, near: f64, latency: &dyn Fn(f64) -> f64) -> f64 {
     let limit = need.limit.ms();
     if limit.is_infinite() {
@@ -334,23 +334,16 @@ fn highest_within(need: &Need, highest: f64, near: f64, latency: &dyn Fn(f64) ->
         let next = low.0 / BRACKET;
         low = (next, beyond(next));
     }
-    let mut last = 0.0;
+    let mut bracket = Bracket::new(low, high);
     for _ in 0..HEAD_ROUNDS {
-        let apart = high.0 / low.0;
+        let apart = bracket.high.0 / bracket.low.0;
         if apart < near {
             break;
         }
-        let step = (low.1 / (low.1 - high.1)).clamp(STEP_MIN, 1.0 - STEP_MIN);
-        let middle = low.0 * apart.powf(step);
-        let over = beyond(middle);
-        let (moved, stays) = if over <= 0.0 { (&mut low, &mut high) } else { (&mut high, &mut low) };
-        *moved = (middle, over);
-        if over * last > 0.0 {
-            stays.1 /= 2.0;
-        }
-        last = over;
+        let middle = bracket.low.0 * apart.powf(bracket.step(STEP_MIN));
+        bracket.narrow(middle, beyond(middle));
     }
-    low.0
+    bracket.low.0
 }
 
 /// What an I/O of a stream takes at least on disks, ms: what read-ahead has fetched still crosses the interface of each

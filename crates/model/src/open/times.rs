@@ -1,5 +1,7 @@
 //! Times as far as two moments tell, and what remains of the sum and of the longest of several.
 
+use crate::bracket::Bracket;
+
 /// A time that is zero with some probability, and is known by its mean and its variance where it is not.
 ///
 /// Its shape is then an exponential one behind a shortest time, or two exponentials where it varies more than one
@@ -98,33 +100,27 @@ const STEPS: usize = 60;
 /// How near it is found.
 const NEAR: f64 = 2e-3;
 
-/// The time that is exceeded with probability `p`, between two times of which the first is exceeded more often:
-/// steps along the line through the logarithms of both (regula falsi, with Illinois' halving of an end that stays).
+/// The time that is exceeded with probability `p`, between two times of which the first is exceeded more often: steps
+/// along the line through the logarithms of both.
 pub(super) fn where_beyond(p: f64, low: f64, high: f64, beyond: &impl Fn(f64) -> f64) -> f64 {
     let over = |t: f64| (beyond(t).max(1e-12) / p).ln();
-    let (mut low, mut high) = ((low, over(low)), (high, over(high)));
-    if low.1 <= 0.0 {
-        return low.0;
+    let mut bracket = Bracket::new((low, over(low)), (high, over(high)));
+    if bracket.low.1 <= 0.0 {
+        return low;
     }
-    let mut last = 0.0;
     for _ in 0..STEPS {
-        if high.1 > 0.0 || high.0 - low.0 <= NEAR * high.0 {
+        let (from, to) = (bracket.low.0, bracket.high.0);
+        if bracket.high.1 > 0.0 || to - from <= NEAR * to {
             break;
         }
-        let step = (low.1 / (low.1 - high.1)).clamp(0.02, 0.98);
-        let middle = low.0 + (high.0 - low.0) * step;
+        let middle = from + (to - from) * bracket.step(0.02);
         let found = over(middle);
         if found.abs() < NEAR / 4.0 {
             return middle;
         }
-        let (moved, stays) = if found > 0.0 { (&mut low, &mut high) } else { (&mut high, &mut low) };
-        *moved = (middle, found);
-        if found * last > 0.0 {
-            stays.1 /= 2.0;
-        }
-        last = found;
+        bracket.narrow(middle, found);
     }
-    high.0
+    bracket.high.0
 }
 
 /// Wait at one server, first come first served: `(rate per ns, service ns)` of each kind (Pollaczek and Khinchine).
