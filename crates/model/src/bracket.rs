@@ -1,5 +1,5 @@
-//! Where a quantity that falls or rises is zero, between two places of which one is on either side: steps along the line
-//! through both (regula falsi), with Illinois' halving of an end that stays.
+//! Where a quantity that falls or rises is zero, between two places of which one is on either side: steps along the
+//! line through both (regula falsi), with Illinois' halving of an end that stays.
 
 /// Two places, each with the quantity there; the signs differ.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +18,8 @@ impl Bracket {
         Self { low, high, last: 0.0 }
     }
 
-    /// The share of the way from the lower place to the higher one that is tried next, at least `least` from either end.
+    /// The share of the way from the lower place to the higher one that is tried next, at least `least` from either
+    /// end.
     #[must_use]
     pub fn step(&self, least: f64) -> f64 {
         (self.low.1 / (self.low.1 - self.high.1)).clamp(least, 1.0 - least)
