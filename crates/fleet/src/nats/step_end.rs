@@ -1,11 +1,14 @@
 //! The end of a step on several hosts as the end of one step.
 
 use assay_record::{
-    ClockDrift, ClockOffset, HostEnd, JobEnd, PathMoment, StepCpu, StepEnd, StepId, StepReason,
+    ClockDrift, ClockOffset, HostEnd, JobEnd, PathMoment, PlaceSample, StepCpu, StepEnd, StepId, StepMoments,
+    StepReason,
 };
 
 /// Moments of paths that the end of a step keeps of all hosts together.
 const PATH_MOMENTS_MAX: usize = 4096;
+/// I/Os with their places that the end of a step keeps of all hosts together; one host keeps 1,024.
+const PLACES_MAX: usize = 16_384;
 
 /// A step on a host.
 pub(crate) struct HostStep<'a> {
@@ -32,9 +35,9 @@ pub(crate) struct HostStep<'a> {
 
 /// Returns the end of a step that at least one host has ended.
 pub(crate) fn merged_end(step: StepId, hosts: &[HostStep<'_>]) -> StepEnd {
-    let ends = || hosts.iter().filter_map(|host| Some((host, host.end?)));
+    let ends = || (0..).zip(hosts).filter_map(|(number, host)| Some((number, host, host.end?)));
     let mut merged = StepEnd::new(step, reason(hosts), jobs(hosts), cpu(hosts));
-    for (host, end) in ends() {
+    for (number, host, end) in ends() {
         let job = |local: u32| host.jobs.get(local as usize).copied().unwrap_or(0);
         let member = |member: &str| format!("{}:{member}", host.name);
         merged.failures.extend(end.failures.iter().cloned().map(|mut of| {
@@ -74,9 +77,16 @@ pub(crate) fn merged_end(step: StepId, hosts: &[HostStep<'_>]) -> StepEnd {
         merged.gaps.extend(end.gaps.iter().cloned().map(|mut of| {
             of.start_ns += host.since_start_ns;
             of.end_ns += host.since_start_ns;
+            of.since_window_ns = of.since_window_ns.map(|ns| ns.saturating_add_unsigned(host.shift_ns));
+            of.host = Some(number);
+            of
+        }));
+        merged.places.extend(end.places.iter().cloned().map(|mut of| {
+            of.job = job(of.job);
             of
         }));
     }
+    thin(&mut merged.places);
     merged.path_moments.sort_by_key(|of| of.since_window_ns);
     shorten(&mut merged.path_moments);
     merged.failures.truncate(StepEnd::KEPT);
@@ -94,6 +104,21 @@ fn shorten(moments: &mut Vec<PathMoment>) {
     }
 }
 
+/// Leaves fewer I/Os of each host, spread as evenly over its window as before, until all together have room.
+fn thin(places: &mut [PlaceSample]) {
+    let kept = |places: &[PlaceSample]| places.iter().map(|sample| sample.ios.len()).sum::<usize>();
+    while kept(places) > PLACES_MAX && places.iter().any(|sample| sample.ios.len() > 1) {
+        for sample in places.iter_mut() {
+            let mut number = 0_u32;
+            sample.ios.retain(|_| {
+                number += 1;
+                number % 2 == 1
+            });
+            sample.every = sample.every.saturating_mul(2);
+        }
+    }
+}
+
 fn host_end(host: &HostStep<'_>) -> HostEnd {
     let after = |moment_ns: u64| {
         let at = host.epoch_ns.saturating_add(i64::try_from(moment_ns).unwrap_or(i64::MAX));
@@ -106,10 +131,18 @@ fn host_end(host: &HostStep<'_>) -> HostEnd {
         drift: host.drift,
         gate_ns: moments.and_then(|moments| after(moments.load_ns)),
         first_io_ns: moments.and_then(|moments| after(moments.first_io_ns?)),
-        first_wait_ns: moments.and_then(|of| Some(of.first_due_ns?.saturating_sub(of.load_ns))).unwrap_or(0),
+        first_wait_ns: moments.and_then(first_wait_ns).unwrap_or(0),
         cpu: host.end.map(|end| end.cpu).unwrap_or_default(),
         lost: host.missing.clone().filter(|_| host.end.is_none()),
     }
+}
+
+/// How much later than the phase in which it lies the schedule had the first I/O. Without a warm-up that is the window,
+/// which a host whose CPUs woke its workers late has begun late: that is no wait of the schedule.
+fn first_wait_ns(of: StepMoments) -> Option<u64> {
+    let due_ns = of.first_due_ns?;
+    let from_ns = of.window_ns.filter(|window_ns| due_ns >= *window_ns).unwrap_or(of.load_ns);
+    Some(due_ns.saturating_sub(from_ns))
 }
 
 /// The worst of the reasons of the hosts that ended the step.
@@ -162,6 +195,27 @@ fn cpu(hosts: &[HostStep<'_>]) -> StepCpu {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// They were dropped, and no slow region or member was ever found over hosts.
+    #[test]
+    fn ios_with_their_places_are_kept_evenly_of_every_host() {
+        let of = |job: u32| {
+            let ios = (0..1024).map(|number| assay_record::PlacedIo(0, number, number)).collect();
+            PlaceSample { job, every: 1, ios }
+        };
+        let mut few: Vec<PlaceSample> = (0..16).map(of).collect();
+        thin(&mut few);
+        assert!(few.iter().all(|sample| (sample.every, sample.ios.len()) == (1, 1024)));
+        let mut many: Vec<PlaceSample> = (0..1000).map(of).collect();
+        thin(&mut many);
+        let kept: usize = many.iter().map(|sample| sample.ios.len()).sum();
+        assert!(kept <= PLACES_MAX && kept >= PLACES_MAX / 2, "{kept}");
+        for sample in &many {
+            let places: Vec<u64> = sample.ios.iter().map(|io| io.1).collect();
+            let even: Vec<u64> = (0..1024).step_by(sample.every as usize).collect();
+            assert_eq!(places, even);
+        }
+    }
 
     #[test]
     fn a_thousand_hosts_that_lose_a_path_make_no_record_of_megabytes() {

@@ -202,6 +202,53 @@ fn a_host_that_begins_late_is_shifted_by_as_much() {
     assert_eq!(end_of(&events).hosts[1].first_io_ns, Some(SECOND as i64 / 2 + 7));
 }
 
+/// A window that begins late is no wait of the schedule: hosts whose workers woke 5 ms apart had a start skew of nothing.
+#[test]
+fn a_window_that_began_late_is_part_of_the_start_skew() {
+    let placed = placed();
+    let late = |late_ns: u64| {
+        let mut said = said(&placed, 1, late_ns);
+        for what in said.iter_mut().flat_map(|said| &mut said.what) {
+            if let What::Event(event) = what
+                && let RunEvent::StepEnded(end) = &mut event.what
+            {
+                // The gate opened in time, and the worker woke late.
+                end.moments.as_mut().unwrap().load_ns = SECOND;
+            }
+        }
+        said
+    };
+    let events = all(said(&placed, 0, 0), late(5_000_000));
+    let hosts = end_of(&events).hosts.iter().map(|host| (host.first_io_ns.unwrap(), host.first_wait_ns));
+    assert_eq!(hosts.collect::<Vec<_>>(), [(7, 5), (5_000_007, 5)]);
+}
+
+/// It was said of a run of three hosts that "the wall clock" was set.
+#[test]
+fn a_gap_says_which_host_had_it_and_lies_where_its_intervals_are() {
+    use assay_record::{Gap, GapKind, GapPlace};
+    let placed = placed();
+    let mut b = said(&placed, 1, SECOND / 2);
+    for what in b.iter_mut().flat_map(|said| &mut said.what) {
+        if let What::Event(event) = what
+            && let RunEvent::StepEnded(end) = &mut event.what
+        {
+            end.gaps = vec![Gap {
+                kind: GapKind::ClockBack,
+                length_ns: 3 * SECOND,
+                start_ns: 2 * SECOND,
+                end_ns: 2 * SECOND,
+                place: GapPlace::Window,
+                since_window_ns: Some(SECOND as i64 / 2),
+                host: None,
+            }];
+        }
+    }
+    let events = all(said(&placed, 0, 0), b);
+    let gaps: Vec<_> = end_of(&events).gaps.iter().map(|gap| (gap.host, gap.since_window_ns)).collect();
+    assert_eq!(gaps, [(Some(1), Some(SECOND as i64))]);
+}
+
 /// What happened to the paths of a late host is drawn where its intervals are.
 #[test]
 fn what_happened_to_paths_of_a_late_host_is_shifted_with_its_intervals() {
