@@ -154,6 +154,17 @@ fn a_journal_over_hosts_prints_commands_over_hosts() {
     let secret = secret.env("ASSAY_NATS", "nats://me:hush@127.0.0.1:4222").output().unwrap();
     crate::story::printed(secret).ends(BAD_INPUT).says(&["must not contain a user or a password"]);
     assert!(!story.assay(&["journal", "list"]).ends(DONE).out.contains("kept"));
+    // An earlier version kept it.
+    let old = r#"{"targets":["null:"],"plan":"p.toml","storage_ram_bytes":null,
+        "on":{"hosts":["a"],"nats":"nats://me:hush@bus:4222"}}"#;
+    let kept = assay_store::Store::open(story.path("store.sqlite")).unwrap();
+    assert!(kept.add_journal("old", old).unwrap());
+    drop(kept);
+    for words in [&["journal", "show", "old"][..], &["journal", "list"], &["journal", "list", "--json"]] {
+        let said = story.assay(words).ends(DONE);
+        assert!(!said.out.contains("hush") && !said.err.contains("hush"), "{said:?}");
+    }
+    assert!(story.assay(&["journal", "show", "old"]).out.contains("--nats nats://bus:4222"));
     let other = ["run", "p.toml", "/mnt/{host}/t.dat", "--step", "x", "--journal", "own", "--hosts", "a"];
     let other = story.assay(&[&other[..], &["--nats", &url]].concat());
     other.ends(BAD_INPUT).says(&["over the hosts a,b; steps with another plan"]);
