@@ -68,6 +68,11 @@ impl CommonStart {
         Self { ask: Some(Arc::new(ask)) }
     }
 
+    /// Whether several hosts begin together.
+    pub(crate) fn is_common(&self) -> bool {
+        self.ask.is_some()
+    }
+
     pub(crate) fn of(&self, step: StepId, epoch: Instant) -> Option<Instant> {
         self.ask.as_ref().and_then(|ask| ask(step, epoch))
     }
