@@ -95,8 +95,8 @@ pub struct TestDigest {
     pub errors: u64,
     /// Whether it ran to its end.
     pub complete: bool,
-    /// The rate of each host that was not lost, of a run over a few; empty of more than [`RunDigest::HOSTS_MAX`], and in
-    /// digests from before it was kept.
+    /// The rate of each host that was not lost, of a run over a few; empty of more than [`RunDigest::HOSTS_MAX`], and
+    /// in digests from before it was kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostDigest>,
 }

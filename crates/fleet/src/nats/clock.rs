@@ -1,14 +1,16 @@
-//! How far the clocks of hosts are apart, measured by requests over the bus, and the clock in which a host states moments.
+//! How far the clocks of hosts are apart, by requests over the bus, and the clocks in which hosts state moments.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use assay_host::boot_ns;
+
 use crate::listed::Offset;
 use crate::order::WallClock;
 
-/// A clock that nobody sets: the wall clock at one moment, and `CLOCK_MONOTONIC` from there on. Everything that hosts say
-/// to each other of a run is in it, so NTP or a person may set a wall clock at any time, between a measurement of the
-/// clocks and what is computed from it too, and no moment moves.
+/// The clock of an agent, which nobody sets: the wall clock at one moment, and `CLOCK_MONOTONIC` from there on, as in
+/// the events of a run. Everything that an agent says of a run is in it, so NTP or a person may set a wall clock at any
+/// time, between a measurement of the clocks and what is computed from it too, and no moment moves.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Steady {
     at: Instant,
@@ -18,7 +20,8 @@ pub(crate) struct Steady {
 impl Steady {
     /// Returns the clock of what begins now.
     pub(crate) fn begin(wall: &WallClock) -> Self {
-        let (at, at_unix_ns) = together(wall);
+        const LOOKS: u32 = 50;
+        let (at, at_unix_ns) = together(wall, LOOKS);
         Self { at, at_unix_ns }
     }
 
@@ -45,8 +48,30 @@ impl Steady {
 
     /// Returns by how much the wall clock was set since it began, ns.
     pub(crate) fn set_ns(&self, wall: &WallClock) -> i64 {
-        let (moment, wall_ns) = together(wall);
+        // The answer in which it stands is waited for.
+        const LOOKS: u32 = 3;
+        let (moment, wall_ns) = together(wall, LOOKS);
         wall_ns.saturating_sub(self.unix_ns_at(moment))
+    }
+}
+
+/// The clock of a coordinator, which nobody sets either. It goes on while its machine is suspended, as the hosts do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CoordinatorClock {
+    at_boot_ns: u64,
+    at_unix_ns: i64,
+}
+
+impl CoordinatorClock {
+    /// Returns the clock of what begins now.
+    pub(crate) fn begin() -> Self {
+        Self { at_boot_ns: boot_ns(), at_unix_ns: WallClock::default().unix_ns() }
+    }
+
+    /// Returns the time, ns since 1970.
+    pub(crate) fn unix_ns(&self) -> i64 {
+        let since_ns = boot_ns().saturating_sub(self.at_boot_ns);
+        self.at_unix_ns.saturating_add(i64::try_from(since_ns).unwrap_or(i64::MAX))
     }
 }
 
@@ -61,11 +86,10 @@ impl WallClock {
 
 /// Returns a moment of the clock that never jumps with the wall clock at the same moment, ns since 1970. A busy machine
 /// may take the CPU away between two looks, so of several the two that are closest to each other count.
-fn together(wall: &WallClock) -> (Instant, i64) {
-    const LOOKS: u32 = 50;
+fn together(wall: &WallClock, looks: u32) -> (Instant, i64) {
     const CLOSE: Duration = Duration::from_micros(2);
     let mut best: Option<(Duration, Instant, i64)> = None;
-    for _ in 0..LOOKS {
+    for _ in 0..looks {
         let (before, wall_ns) = (Instant::now(), wall.unix_ns());
         let way = before.elapsed();
         if best.is_none_or(|(least, ..)| way < least) {
@@ -95,11 +119,6 @@ impl Offset {
     /// Returns the offset of a clock that is so much ahead of this one.
     pub(crate) fn ahead_by(self, more_ns: i64) -> Self {
         Self { ahead_ns: self.ahead_ns.saturating_add(more_ns), ..self }
-    }
-
-    /// Returns the better of two that were measured close to each other.
-    pub(crate) fn better(self, other: Self) -> Self {
-        if other.error_ns < self.error_ns { other } else { self }
     }
 }
 
@@ -143,10 +162,4 @@ mod tests {
     }
 
     const CLOSE: Duration = Duration::from_micros(1);
-
-    #[test]
-    fn the_quicker_of_two_requests_counts() {
-        let (quick, slow) = (Offset { ahead_ns: 5, error_ns: 3 }, Offset { ahead_ns: 9, error_ns: 40 });
-        assert_eq!((quick.better(slow), slow.better(quick)), (quick, quick));
-    }
 }

@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 
 use crate::error::{FleetError, taken_over};
 use crate::nats::bus::Bus;
-use crate::nats::clock::Steady;
+use crate::nats::clock::CoordinatorClock;
 use crate::nats::conduct::kept::Kept;
 use crate::nats::follow::Claim;
 use crate::nats::merge::{Merge, Standing};
@@ -51,7 +51,7 @@ const STOPPING_LIMIT: Duration = Duration::from_secs(5);
 /// A run and those who do it.
 pub(crate) struct Conductor {
     bus: Bus,
-    clock: Steady,
+    clock: CoordinatorClock,
     reading: Reading,
     merge: Merge,
     watch: Watch,
@@ -90,7 +90,7 @@ pub(crate) struct Conductor {
 impl Conductor {
     pub(crate) fn new(
         runtime: Runtime,
-        (bus, clock, claim): (Bus, Steady, Claim),
+        (bus, clock, claim): (Bus, CoordinatorClock, Claim),
         placed: Placed,
         reading: Reading,
         stop: StopSignal,

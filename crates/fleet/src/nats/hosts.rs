@@ -9,11 +9,11 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use crate::error::FleetError;
 use crate::listed::{HostList, HostState, ListedHost};
 use crate::nats::bus::{Bus, chain};
-use crate::nats::clock::Steady;
+use crate::nats::clock::CoordinatorClock;
 use crate::nats::differences::differences;
 use crate::nats::probe::{AT_A_TIME, Probed, best, probe, probes};
 use crate::nats::wire::{Announcement, parsed, version};
-use crate::order::{BusOptions, WallClock};
+use crate::order::BusOptions;
 
 /// Letters of a version that is taken for one.
 const VERSION_LETTERS_MAX: usize = 40;
@@ -34,7 +34,7 @@ pub fn hosts(options: &BusOptions) -> Result<HostList, FleetError> {
 /// The same on a bus that is connected.
 pub(crate) async fn listed(bus: &Bus) -> Result<HostList, FleetError> {
     let announced = announced(bus).await?;
-    let clock = Steady::begin(&WallClock::default());
+    let clock = CoordinatorClock::begin();
     // All at once, so that many silent hosts take no longer than one.
     let answer = join_all(announced.iter().map(|agent| probe(bus, clock, &agent.name))).await;
     let each = probes(announced.len());

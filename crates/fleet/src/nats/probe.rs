@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::listed::Offset;
 use crate::nats::bus::Bus;
-use crate::nats::clock::Steady;
+use crate::nats::clock::CoordinatorClock;
 use crate::nats::wire::{Answer, Ask};
 
 /// An agent that does not answer within this is silent.
@@ -70,7 +70,7 @@ pub(crate) struct Probed {
 }
 
 /// Asks for the clock once; `None` if there is no answer in time.
-pub(crate) async fn probe(bus: &Bus, clock: Steady, name: &str) -> Option<Probed> {
+pub(crate) async fn probe(bus: &Bus, clock: CoordinatorClock, name: &str) -> Option<Probed> {
     let (sent, sent_ns) = (Instant::now(), clock.unix_ns());
     let Answer::Time { unix_ns, set_ns, lease_left_ms } = bus.ask(name, &Ask::Time, ASK_LIMIT).await? else {
         return None;
@@ -110,13 +110,22 @@ async fn measured<F: Future<Output = Option<Probed>>>(
         far = if is_far(&probed) { far + 1 } else { 0 };
         of.answers += 1;
         of.ways += probed.way;
-        of.best = Probed { offset: of.best.offset.better(probed.offset), ..probed };
+        // The wall clock is that of the same answer: another run may have begun meanwhile.
+        let is_better = probed.offset.error_ns < of.best.offset.error_ns;
+        let (offset, set_ns) =
+            if is_better { (probed.offset, probed.set_ns) } else { (of.best.offset, of.best.set_ns) };
+        of.best = Probed { offset, set_ns, ..probed };
     }
     of
 }
 
 /// The same of an agent that has answered once, all in the time of one host.
-pub(crate) async fn best((bus, clock): (&Bus, Steady), name: &str, first: Probed, probes: Probes) -> Probed {
+pub(crate) async fn best(
+    (bus, clock): (&Bus, CoordinatorClock),
+    name: &str,
+    first: Probed,
+    probes: Probes,
+) -> Probed {
     measured(first, probes, Instant::now() + probes.of_each, || probe(bus, clock, name)).await.best
 }
 
@@ -139,7 +148,7 @@ impl Round {
 
 /// Measures the clocks of hosts, each by so many requests. One that does not answer is left out, and so are those whose
 /// turn does not come within [`round_limit`]: many silent ones would hold up the others.
-pub(crate) async fn offsets(bus: &Bus, clock: Steady, hosts: Vec<String>, each: Probes) -> Round {
+pub(crate) async fn offsets(bus: &Bus, clock: CoordinatorClock, hosts: Vec<String>, each: Probes) -> Round {
     round(clock, hosts, each, |host| {
         let bus = bus.clone();
         async move { probe(&bus, clock, &host).await }
@@ -148,7 +157,7 @@ pub(crate) async fn offsets(bus: &Bus, clock: Steady, hosts: Vec<String>, each: 
 }
 
 async fn round<F: Future<Output = Option<Probed>>>(
-    clock: Steady,
+    clock: CoordinatorClock,
     hosts: Vec<String>,
     each: Probes,
     ask: impl Fn(String) -> F,
@@ -192,7 +201,7 @@ mod tests {
                 Some(Probed { offset, set_ns: 0, lease_left_ms: 0, way: sent.elapsed() })
             }
         };
-        let clock = Steady::begin(&crate::order::WallClock::default());
+        let clock = CoordinatorClock::begin();
         let names = (0..hosts).map(|host| host.to_string()).collect();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let began = Instant::now();

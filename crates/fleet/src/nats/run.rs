@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 use crate::error::FleetError;
 use crate::listed::{HostList, HostState, ListedHost};
 use crate::nats::bus::{Bus, check_name};
-use crate::nats::clock::Steady;
+use crate::nats::clock::CoordinatorClock;
 use crate::nats::conduct::{Conductor, call_off};
 use crate::nats::follow::Claim;
 use crate::nats::hosts::listed;
@@ -24,8 +24,8 @@ use crate::nats::reading::Reading;
 use crate::nats::shared::written_by_several;
 use crate::nats::task::TaskOptions;
 use crate::nats::waiting::{Wait, saying, says};
-use crate::nats::wire::{Answer, Ask, Noted, Placed, Task, parsed};
-use crate::order::{BusOptions, FleetDone, FleetOrder, HostChoice, WallClock};
+use crate::nats::wire::{Answer, Ask, Noted, Placed, Task, parsed, version};
+use crate::order::{BusOptions, FleetDone, FleetOrder, HostChoice};
 
 /// The list of hosts comes within this, or the server is not well.
 const LIST_LIMIT: Duration = Duration::from_secs(60);
@@ -38,7 +38,7 @@ pub fn run(order: &FleetOrder, mut sinks: Sinks<'_>) -> Result<FleetDone, FleetE
     sinks.follower.stage(Stage::Inspecting);
     let runtime = runtime()?;
     let bus = runtime.block_on(Bus::connect(&order.bus, "assay run"))?;
-    let clock = Steady::begin(&WallClock::default());
+    let clock = CoordinatorClock::begin();
     let clocks_unix_ns = Some(clock.unix_ns());
     let list = saying(listed_in_time(&bus), sinks.follower, || {
         "waiting for the NATS server, which sends the list of hosts".to_owned()
@@ -79,6 +79,11 @@ pub fn attach(
     let Some(Noted::Placed(placed)) = first.first().and_then(|message| parsed(&message.payload)) else {
         return Err(not_there());
     };
+    // Neither its agents nor its notes would be understood.
+    if placed.version != version() {
+        let (run, theirs, ours) = (run.to_owned(), placed.version, version());
+        return Err(FleetError::BegunByOther { run, theirs, ours });
+    }
     let known = sinks.store.filter(|store| store.row(run).is_ok());
     let may_follow = || match known.map(|store| store.is_going_on(run)).transpose()? {
         Some(true) => Err(FleetError::Followed { run: run.to_owned(), by: "another process".to_owned() }),
@@ -87,7 +92,7 @@ pub fn attach(
     let claim = runtime.block_on(Claim::next(&bus, run, may_follow))?;
     known.map(|store| store.remove(run)).transpose()?;
     let reading = Reading::new(bus.clone(), run, placed.hosts.len());
-    Conductor::new(runtime, (bus, Steady::begin(&WallClock::default()), claim), *placed, reading, stop)?
+    Conductor::new(runtime, (bus, CoordinatorClock::begin(), claim), *placed, reading, stop)?
         .conduct(&mut sinks)
 }
 
@@ -150,7 +155,7 @@ fn clocks(hosts: &[&ListedHost]) -> BTreeMap<String, ClockOffset> {
 }
 
 /// What the record has besides the plan of each host.
-fn placed(order: &FleetOrder, clock: Steady, store: Option<&Store>) -> Result<Placed, FleetError> {
+fn placed(order: &FleetOrder, clock: CoordinatorClock, store: Option<&Store>) -> Result<Placed, FleetError> {
     let of = &order.order;
     let now_ns = u64::try_from(clock.unix_ns()).map_err(|_| FleetError::Clock)?;
     let started_unix_ms = now_ns / 1_000_000;
@@ -164,6 +169,7 @@ fn placed(order: &FleetOrder, clock: Steady, store: Option<&Store>) -> Result<Pl
     };
     let repetition = of.turn.as_ref().map(|turn| turn.repetition(&run));
     Ok(Placed {
+        version: version(),
         label: label_of(of.label.clone(), of.turn.as_ref(), &run),
         run,
         started_unix_ms,

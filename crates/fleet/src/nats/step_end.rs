@@ -1,8 +1,7 @@
 //! The end of a step on several hosts as the end of one step.
 
 use assay_record::{
-    ClockDrift, ClockOffset, HostEnd, JobEnd, PathMoment, PlaceSample, StepCpu, StepEnd, StepId, StepMoments,
-    StepReason,
+    ClockDrift, ClockOffset, HostEnd, JobEnd, PathMoment, PlaceSample, StepCpu, StepEnd, StepId, StepReason,
 };
 
 /// Moments of paths that the end of a step keeps of all hosts together.
@@ -104,18 +103,19 @@ fn shorten(moments: &mut Vec<PathMoment>) {
     }
 }
 
-/// Leaves fewer I/Os of each host, spread as evenly over its window as before, until all together have room.
-fn thin(places: &mut [PlaceSample]) {
+/// Leaves every second, third or later sample, whole: a few hosts with all that they kept say more of their targets
+/// than some I/Os of each of a thousand.
+fn thin(places: &mut Vec<PlaceSample>) {
     let kept = |places: &[PlaceSample]| places.iter().map(|sample| sample.ios.len()).sum::<usize>();
-    while kept(places) > PLACES_MAX && places.iter().any(|sample| sample.ios.len() > 1) {
-        for sample in places.iter_mut() {
-            let mut number = 0_u32;
-            sample.ios.retain(|_| {
-                number += 1;
-                number % 2 == 1
-            });
-            sample.every = sample.every.saturating_mul(2);
-        }
+    let every = kept(places).div_ceil(PLACES_MAX).max(1);
+    let mut number = 0;
+    places.retain(|_| {
+        number += 1;
+        number % every == 1 || every == 1
+    });
+    // Those that were left may be the longer ones.
+    while kept(places) > PLACES_MAX {
+        places.pop();
     }
 }
 
@@ -131,18 +131,10 @@ fn host_end(host: &HostStep<'_>) -> HostEnd {
         drift: host.drift,
         gate_ns: moments.and_then(|moments| after(moments.load_ns)),
         first_io_ns: moments.and_then(|moments| after(moments.first_io_ns?)),
-        first_wait_ns: moments.and_then(first_wait_ns).unwrap_or(0),
+        first_wait_ns: moments.and_then(|of| Some(of.first_due_ns?.saturating_sub(of.load_ns))).unwrap_or(0),
         cpu: host.end.map(|end| end.cpu).unwrap_or_default(),
         lost: host.missing.clone().filter(|_| host.end.is_none()),
     }
-}
-
-/// How much later than the phase in which it lies the schedule had the first I/O. Without a warm-up that is the window,
-/// which a host whose CPUs woke its workers late has begun late: that is no wait of the schedule.
-fn first_wait_ns(of: StepMoments) -> Option<u64> {
-    let due_ns = of.first_due_ns?;
-    let from_ns = of.window_ns.filter(|window_ns| due_ns >= *window_ns).unwrap_or(of.load_ns);
-    Some(due_ns.saturating_sub(from_ns))
 }
 
 /// The worst of the reasons of the hosts that ended the step.
@@ -198,23 +190,22 @@ mod tests {
 
     /// They were dropped, and no slow region or member was ever found over hosts.
     #[test]
-    fn ios_with_their_places_are_kept_evenly_of_every_host() {
-        let of = |job: u32| {
-            let ios = (0..1024).map(|number| assay_record::PlacedIo(0, number, number)).collect();
-            PlaceSample { job, every: 1, ios }
+    fn ios_with_their_places_are_kept_whole_of_as_many_hosts_as_there_is_room_for() {
+        let of = |ios: u64| {
+            let ios = (0..ios).map(|number| assay_record::PlacedIo(0, number, number)).collect();
+            PlaceSample { job: 0, every: 1, ios }
         };
-        let mut few: Vec<PlaceSample> = (0..16).map(of).collect();
-        thin(&mut few);
-        assert!(few.iter().all(|sample| (sample.every, sample.ios.len()) == (1, 1024)));
-        let mut many: Vec<PlaceSample> = (0..1000).map(of).collect();
-        thin(&mut many);
-        let kept: usize = many.iter().map(|sample| sample.ios.len()).sum();
-        assert!(kept <= PLACES_MAX && kept >= PLACES_MAX / 2, "{kept}");
-        for sample in &many {
-            let places: Vec<u64> = sample.ios.iter().map(|io| io.1).collect();
-            let even: Vec<u64> = (0..1024).step_by(sample.every as usize).collect();
-            assert_eq!(places, even);
-        }
+        let thinned = |lengths: &mut dyn Iterator<Item = u64>| {
+            let mut places: Vec<PlaceSample> = lengths.map(of).collect();
+            thin(&mut places);
+            places.iter().map(|sample| sample.ios.len()).collect::<Vec<_>>()
+        };
+        assert_eq!(thinned(&mut std::iter::repeat_n(1024, 16)), [1024; 16]);
+        let many = thinned(&mut std::iter::repeat_n(1024, 1000));
+        assert!(many.len() >= 15 && many.iter().all(|ios| *ios == 1024), "{many:?}");
+        assert_eq!(thinned(&mut std::iter::repeat_n(16, 64_000)).len(), 1016, "hosts with many workers");
+        let uneven = thinned(&mut (0..64).map(|number| if number % 4 == 0 { 1024 } else { 1 }));
+        assert!(uneven.iter().sum::<usize>() <= PLACES_MAX, "{uneven:?}");
     }
 
     #[test]

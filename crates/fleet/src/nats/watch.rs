@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 
 use crate::listed::Offset;
 use crate::nats::bus::Bus;
-use crate::nats::clock::Steady;
+use crate::nats::clock::CoordinatorClock;
 use crate::nats::drift::Track;
 use crate::nats::probe::{ASK_LIMIT, Probes, offsets, probes};
 use crate::nats::wire::{Answer, Ask};
@@ -63,7 +63,7 @@ struct Known {
 
 impl Watch {
     /// Begins to ask these hosts about a run, until nobody wants to know any more.
-    pub(crate) fn begin((bus, clock): (Bus, Steady), run: String, hosts: &[String]) -> Self {
+    pub(crate) fn begin((bus, clock): (Bus, CoordinatorClock), run: String, hosts: &[String]) -> Self {
         let now = Instant::now();
         let watch = Self(Arc::new(Mutex::new(Known {
             heard: hosts.iter().map(|host| (host.clone(), now)).collect(),
@@ -254,7 +254,7 @@ async fn ask(known: Weak<Mutex<Known>>, bus: Bus, run: String, every: Duration) 
 
 /// Measures the clocks as long as anybody wants to know, beside the questions whether the hosts are there: hosts that
 /// fall silent meanwhile must not delay those.
-async fn measure(known: Weak<Mutex<Known>>, (bus, clock): (Bus, Steady), hosts: usize) {
+async fn measure(known: Weak<Mutex<Known>>, (bus, clock): (Bus, CoordinatorClock), hosts: usize) {
     let every = CLOCKS_EVERY + CLOCKS_LATER * u32::try_from(hosts).unwrap_or(u32::MAX);
     loop {
         tokio::time::sleep(every).await;

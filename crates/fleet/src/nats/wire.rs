@@ -194,6 +194,9 @@ pub(crate) enum Noted {
 /// What runs where, and what the store keeps with it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Placed {
+    /// [`version`] of who began it; empty where that was one of before.
+    #[serde(default)]
+    pub(crate) version: String,
     pub(crate) run: String,
     pub(crate) started_unix_ms: u64,
     /// The plan before it was placed on hosts: its placement follows from it, and would not fit into a message for

@@ -73,7 +73,7 @@ fn ends(events: &[Event]) -> impl Iterator<Item = &StepEnd> {
 }
 
 /// The clock of a host that waits at its gate is set, that of the other one while it fills; both again in the measured
-/// window, to the other side: the seconds of the first one would lie three seconds off, and its load begin as much later.
+/// window, to the other side. All that the first one did lay three seconds off.
 #[test]
 fn clocks_that_are_set_at_a_gate_and_in_a_window_move_nothing_and_count_nothing_twice() {
     let Some(nats) = nats::start("") else { return };

@@ -22,6 +22,7 @@ fn placed_on(hosts: &[&str]) -> Placed {
         ((*host).to_owned(), ClockOffset { ahead_ns: at * 3 * SECOND as i64, error_ns: 50 })
     };
     Placed {
+        version: String::new(),
         run: "r".into(),
         started_unix_ms: 1_000_000,
         plan,
@@ -200,27 +201,6 @@ fn a_host_that_begins_late_is_shifted_by_as_much() {
     let events = all(said(&placed, 0, 0), said(&placed, 1, SECOND / 2));
     assert_eq!(intervals(&events)[1], (1, SECOND / 2, 20));
     assert_eq!(end_of(&events).hosts[1].first_io_ns, Some(SECOND as i64 / 2 + 7));
-}
-
-/// A window that begins late is no wait of the schedule: hosts whose workers woke 5 ms apart had a start skew of nothing.
-#[test]
-fn a_window_that_began_late_is_part_of_the_start_skew() {
-    let placed = placed();
-    let late = |late_ns: u64| {
-        let mut said = said(&placed, 1, late_ns);
-        for what in said.iter_mut().flat_map(|said| &mut said.what) {
-            if let What::Event(event) = what
-                && let RunEvent::StepEnded(end) = &mut event.what
-            {
-                // The gate opened in time, and the worker woke late.
-                end.moments.as_mut().unwrap().load_ns = SECOND;
-            }
-        }
-        said
-    };
-    let events = all(said(&placed, 0, 0), late(5_000_000));
-    let hosts = end_of(&events).hosts.iter().map(|host| (host.first_io_ns.unwrap(), host.first_wait_ns));
-    assert_eq!(hosts.collect::<Vec<_>>(), [(7, 5), (5_000_007, 5)]);
 }
 
 /// It was said of a run of three hosts that "the wall clock" was set.
