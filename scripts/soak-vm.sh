@@ -42,7 +42,7 @@ for name in ${SETUPS:-setups more mounts clocks broken limits shares verbs}; do
                 iscsi_target_mod nvmet nvmet-tcp nvme-tcp" wipefs dmsetup mdadm blockdev setpriv unshare ip tc ;;
         mounts)
             list mounts "ext4 nfs nfsv3 nfsv4 nfsd lockd crc32c" wipefs blockdev ip mount.nfs rpc.nfsd exportfs rpc.mountd rpcbind ;;
-        clocks) list clocks "" wipefs blockdev ip ;;
+        clocks) list clocks "" wipefs blockdev ip nats-server ;;
         broken)
             list broken "ext4 dm-mod dm-flakey dm-thin-pool dm-snapshot md-mod raid456 brd" wipefs blockdev dmsetup lvm mdadm ip ;;
         limits)

@@ -69,3 +69,35 @@ tells "the page of runs, two hours earlier" 0 "clock" wget -q -O - http://127.0.
 tells "runs --since" 0 "" assay runs --since 3h
 kill "$(cat /tmp/serve.pid)"
 cat /tmp/serve.txt
+# Two agents, their server and the coordinator; the clock of all is set while they run together. Each host must have all of
+# its I/Os once, and the window of the plan, and it must be said of both that their clock was set, and by how much (which
+# `date` does to the second).
+ip link set lo up
+# It would reserve no more than there is in the memory of this machine, and refuse the stream of a run.
+printf 'listen: "127.0.0.1:4222"\njetstream { store_dir: "/tmp/js", max_file_store: 4GB }\n' >/tmp/nats.conf
+nats-server -c /tmp/nats.conf >/dev/null 2>&1 &
+export ASSAY_NATS=nats://127.0.0.1:4222
+sleep 2
+for host in a b; do assay agent --name $host >/tmp/agent-$host 2>&1 & done
+for try in $(seq 60); do [ "$(assay hosts 2>/dev/null | grep -c ' ready ')" = 2 ] && break; sleep 0.5; done
+cat >/tmp/fleet.toml <<'END'
+[[test]]
+name = "t"
+run = "6s"
+access = [{ size = "4KiB" }]
+outstanding = 16
+pace = { rate = "100/s", arrivals = "constant" }
+END
+for set in 3 -3; do
+    for after in 0 1 3; do
+        what="two hosts, the clock set by $set s, $after s after the run is ready"
+        meanwhile $after set_by $set
+        tells "$what" 0 "clock of host [ab] was set .* by [23]\.[0-9] s .* of host [ab] was set" \
+            assay run /tmp/fleet.toml null: --hosts a,b --json
+        wait $!
+        ops=$(tr ',{' '\n\n' </tmp/out | sed -n 's/^ *"ops": *\([0-9]*\)$/\1/p' | sort -n | uniq | tr '\n' ' ')
+        skew=$(value start_skew_us </tmp/out) seconds=$(value seconds </tmp/out)
+        case "$ops$seconds" in "0 300 600 6.0"* | "0 299 300 599 6.0"* | "0 299 598 6.0"*) verdict=ok ;; *) verdict=FAILED ;; esac
+        echo "RESULT $verdict | $what: I/Os and window | $ops in $seconds s, skew $skew us"
+    done
+done

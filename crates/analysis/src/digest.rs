@@ -1,10 +1,11 @@
 //! A run in short, for lists, cards and trends: the same figures as its report, without its distributions.
 
-use assay_record::{FigureDigest, FindingDigest, Imported, RunDigest, RunHeader, TestDigest};
+use assay_record::{FigureDigest, FindingDigest, HostDigest, Imported, RunDigest, RunHeader, TestDigest};
 
 use crate::compare::{deciding, load};
 use crate::expected::Judgement;
 use crate::finding::Finding;
+use crate::fleet::HostSpread;
 use crate::limit::verdict_on;
 use crate::precision::precision;
 use crate::summary::{Load, RunSummary, StepSummary};
@@ -82,7 +83,18 @@ fn of_step(header: &RunHeader, step: &StepSummary, judgement: Option<&Judgement>
         p99_us: precision.p99_us.map(figure),
         errors: step.errors,
         complete: step.complete,
+        hosts: hosts(header, step),
     })
+}
+
+/// Returns the rates of the hosts of a step, where those are several and few.
+fn hosts(header: &RunHeader, step: &StepSummary) -> Vec<HostDigest> {
+    let Some(spread) = HostSpread::of(header, step) else { return Vec::new() };
+    let measured = spread.measured().filter(|host| !host.is_lost());
+    let hosts: Vec<HostDigest> = measured
+        .map(|host| HostDigest { name: host.name.clone(), iops: host.iops, mib_per_s: host.mib_per_s })
+        .collect();
+    if hosts.len() > RunDigest::HOSTS_MAX { Vec::new() } else { hosts }
 }
 
 fn of_findings(findings: &[Finding]) -> Vec<FindingDigest> {

@@ -5,7 +5,7 @@ use assay_spec::units::Bytes;
 use assay_spec::{Access, Job, Step};
 use assay_surface::{LoadPlaces, SlowRegion, Stripe, places_of_load};
 
-use crate::summary::RunSummary;
+use crate::summary::{RunSummary, StepSummary};
 
 /// Most I/Os that are looked at: the steps share them evenly.
 const IOS_MAX: usize = 2048;
@@ -25,10 +25,11 @@ pub fn places(header: &RunHeader, summary: &RunSummary, target: usize) -> Option
     for step in &summary.steps {
         let Some(plan) = plan_of(header, step.id) else { continue };
         for sample in &step.places {
-            let Some(job) = plan.jobs.get(sample.job as usize).filter(|job| {
-                is_random(job)
-                    && is_long(sample, in_flight(job, step.total.iops, step.total.service.mean_ns()))
-            }) else {
+            let Some(job) = plan
+                .jobs
+                .get(sample.job as usize)
+                .filter(|job| is_random(job) && is_long_step(step, plan, (job, sample)))
+            else {
                 continue;
             };
             let of_target = of_target(job, sample, target);
@@ -56,15 +57,25 @@ pub(crate) fn is_random(job: &Job) -> bool {
     job.mix.iter().all(is_anywhere)
 }
 
-/// I/Os that were in flight on average: those that the job may have, or fewer where it kept a rate (Little, 1961).
-fn in_flight(job: &Job, iops: f64, mean_ns: Option<f64>) -> f64 {
-    let most = f64::from(job.workers) * f64::from(job.outstanding);
+/// Whether a step is long enough for its sample to say something: by the queues of its job, or by those of all hosts,
+/// which may share what they measure.
+fn is_long_step(step: &StepSummary, plan: &Step, (job, sample): (&Job, &PlaceSample)) -> bool {
+    let (ios, jobs) = match step.hosts.len() {
+        0 | 1 => (f64::from(sample.every) * sample.ios.len() as f64, std::slice::from_ref(job)),
+        _ => (step.total.ops as f64, plan.jobs.as_slice()),
+    };
+    is_long(ios, in_flight(jobs, step.total.iops, step.total.service.mean_ns()))
+}
+
+/// I/Os that were in flight on average: those that the jobs may have, or fewer where they kept a rate (Little, 1961).
+fn in_flight(jobs: &[Job], iops: f64, mean_ns: Option<f64>) -> f64 {
+    let most: f64 = jobs.iter().map(|job| f64::from(job.workers) * f64::from(job.outstanding)).sum();
     mean_ns.map_or(most, |ns| (iops * ns / 1e9).clamp(1.0, most.max(1.0)))
 }
 
-/// Whether the window of a sample is long against the memory of the queues.
-fn is_long(sample: &PlaceSample, in_flight: f64) -> bool {
-    f64::from(sample.every) * sample.ios.len() as f64 >= MEMORIES_MIN * in_flight.powi(2)
+/// Whether so many I/Os are long against the memory of the queues.
+fn is_long(ios: f64, in_flight: f64) -> bool {
+    ios >= MEMORIES_MIN * in_flight.powi(2)
 }
 
 fn is_alike(a: &Job, b: &Job) -> bool {
@@ -118,11 +129,16 @@ mod tests {
     #[test]
     fn a_window_is_long_by_the_ios_that_were_in_flight_and_not_by_those_that_may_be() {
         let job = Job { outstanding: 32, ..Job::default() };
-        let sample = PlaceSample { job: 0, every: 2, ios: vec![assay_record::PlacedIo(0, 0, 0); 640] };
-        let is = |iops: f64, mean_ms: f64| is_long(&sample, in_flight(&job, iops, Some(mean_ms * 1e6)));
+        let is = |iops: f64, mean_ms: f64| {
+            is_long(1280.0, in_flight(std::slice::from_ref(&job), iops, Some(mean_ms * 1e6)))
+        };
         assert!(!is(1600.0, 20.0));
         assert!(is(1024.0, 2.2));
-        assert_eq!(in_flight(&job, 1600.0, None), 32.0);
+        assert_eq!(in_flight(std::slice::from_ref(&job), 1600.0, None), 32.0);
+        // Eight hosts fill the queues of what they share eight times as deep.
+        let hosts = vec![job; 8];
+        let all = in_flight(&hosts, 20_000.0, Some(12.8e6));
+        assert!((all - 256.0).abs() < 1e-9 && !is_long(160_000.0, all) && is_long(1_100_000.0, all));
     }
 
     #[test]

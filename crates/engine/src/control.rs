@@ -68,6 +68,11 @@ impl CommonStart {
         Self { ask: Some(Arc::new(ask)) }
     }
 
+    /// Whether several hosts begin together.
+    pub(crate) fn is_common(&self) -> bool {
+        self.ask.is_some()
+    }
+
     pub(crate) fn of(&self, step: StepId, epoch: Instant) -> Option<Instant> {
         self.ask.as_ref().and_then(|ask| ask(step, epoch))
     }
@@ -195,10 +200,16 @@ impl<'c> Ticket<'c> {
         Self { control, is_started: false, is_measuring: false }
     }
 
-    /// Waits until all workers are ready. Returns the common time.
+    /// Waits until all workers are ready. Returns the common time, which is still to come.
     pub(crate) fn start(&mut self) -> u64 {
         self.is_started = true;
-        self.control.start.pass(self.control.clock)
+        self.control.start.enter(self.control.clock)
+    }
+
+    /// Where nothing warms up: measuring begins at the common time of the start.
+    pub(crate) fn measure_from(&mut self, started_ns: u64) {
+        self.is_measuring = true;
+        self.control.measure.arrive_for(|| started_ns);
     }
 
     /// Waits until all workers have warmed up. Returns the common time.

@@ -61,10 +61,16 @@ impl Gate {
 
     /// Arrives without waiting, for a worker that has nothing more to do.
     pub(crate) fn arrive(&self, clock: Clock) {
-        if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
+        self.arrive_for(|| {
             let opens_ns = clock.now_ns() + self.lead_ns;
-            let opens_ns = opens_ns.max(self.not_before_ns.load(Ordering::Acquire));
-            self.opens_ns.store(opens_ns, Ordering::Release);
+            opens_ns.max(self.not_before_ns.load(Ordering::Acquire))
+        });
+    }
+
+    /// Arrives without waiting, and the last one opens the gate at that time, which all of them know.
+    pub(crate) fn arrive_for(&self, opens_ns: impl FnOnce() -> u64) {
+        if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.opens_ns.store(opens_ns(), Ordering::Release);
             // A thread that saw the gate closed under the lock is asleep by now, and is woken.
             drop(self.asleep.lock().unwrap_or_else(PoisonError::into_inner));
             self.wake.notify_all();
@@ -73,12 +79,23 @@ impl Gate {
 
     /// Arrives, waits for all others, and passes with them. Returns the common time.
     pub(crate) fn pass(&self, clock: Clock) -> u64 {
+        let opens_ns = self.enter(clock);
+        Self::wait(clock, opens_ns);
+        opens_ns
+    }
+
+    /// Arrives, and waits for all others. Returns the common time, which is still to come.
+    pub(crate) fn enter(&self, clock: Clock) -> u64 {
         self.arrive(clock);
         let arrived_ns = clock.now_ns();
         while self.opened_ns().is_none() && clock.now_ns() - arrived_ns < GATE_LOOK_NS {
             std::thread::yield_now();
         }
-        let opens_ns = self.opened_ns().unwrap_or_else(|| self.sleep_until_it_opens());
+        self.opened_ns().unwrap_or_else(|| self.sleep_until_it_opens())
+    }
+
+    /// Waits until then.
+    pub(crate) fn wait(clock: Clock, opens_ns: u64) {
         let left_ns = opens_ns.saturating_sub(clock.now_ns());
         if left_ns > SLEEP_SLACK_NS {
             std::thread::sleep(Duration::from_nanos(left_ns - SLEEP_SLACK_NS));
@@ -86,7 +103,6 @@ impl Gate {
         while clock.now_ns() < opens_ns {
             std::hint::spin_loop();
         }
-        opens_ns
     }
 
     fn sleep_until_it_opens(&self) -> u64 {

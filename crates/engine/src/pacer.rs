@@ -9,6 +9,10 @@ use crate::rng::Rng;
 /// The queue depth bounds the bursts, as it bounds those of a closed loop.
 const CATCH_UP_NS: u64 = 1_000_000_000;
 
+/// By how much the sum of gaps that are no whole number of nanoseconds may be too small, ns: an I/O that is due at the
+/// end of the window is not due in it.
+const ROUNDING_NS: f64 = 1_000.0;
+
 /// Schedule of one worker's I/Os.
 #[derive(Debug)]
 pub(crate) enum Pacer {
@@ -83,9 +87,10 @@ impl Pacer {
     /// expected number.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of I/Os")]
     pub(crate) fn owed_before(&self, end_ns: u64) -> u64 {
+        let end_ns = end_ns as f64 - ROUNDING_NS;
         match self {
-            Self::Open { gap_ns, next_ns, arrivals, .. } if *next_ns < end_ns as f64 => {
-                let gaps = (end_ns as f64 - next_ns) / gap_ns;
+            Self::Open { gap_ns, next_ns, arrivals, .. } if *next_ns < end_ns => {
+                let gaps = (end_ns - next_ns) / gap_ns;
                 match arrivals {
                     Arrivals::Constant => gaps.ceil() as u64,
                     Arrivals::Poisson => 1 + gaps.round() as u64,
@@ -181,5 +186,26 @@ mod tests {
         let pacing = Pacing::Open { rate: PerSecond(1000.0), arrivals: Arrivals::Constant };
         assert_eq!(Pacer::new(pacing, ALONE, 0, 1).owed_before(1_000_000_000), 1000);
         assert_eq!(Pacer::new(Pacing::Closed, ALONE, 0, 1).owed_before(1_000_000_000), 0);
+    }
+
+    /// A third of 7 I/Os per second had 15 I/Os due in 6 s: the sum of its gaps was a little less than that.
+    #[test]
+    fn an_io_that_is_due_at_the_end_of_the_window_is_not_due_in_it() {
+        for (rate, seconds, due) in
+            [(7.0 / 3.0, 6, 14), (300.0, 1, 300), (1000.0 / 3.0, 3, 1000), (0.7, 10, 7)]
+        {
+            let pacing = Pacing::Open { rate: PerSecond(rate), arrivals: Arrivals::Constant };
+            for from_ns in [0, 1_234_567, 987_654_321_123, 86_400_000_000_000] {
+                let mut pacer = Pacer::new(pacing, ALONE, from_ns, 1);
+                (0..due).for_each(|_| pacer.take(0));
+                let end_ns = from_ns + seconds * 1_000_000_000;
+                assert_eq!(pacer.owed_before(end_ns), 0, "{rate} {from_ns}");
+                assert_eq!(
+                    Pacer::new(pacing, ALONE, from_ns, 1).owed_before(end_ns),
+                    due,
+                    "{rate} {from_ns}"
+                );
+            }
+        }
     }
 }

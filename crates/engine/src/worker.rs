@@ -22,6 +22,7 @@ use crate::flights::{Binding, Counting, Flight, Flights, Role};
 use crate::flow::FlowShare;
 use crate::flushing::Flushing;
 use crate::full::FullTime;
+use crate::gate::Gate;
 use crate::pacer::{Pacer, Turn};
 use crate::paths::WorkerPaths;
 use crate::places::Places;
@@ -259,16 +260,28 @@ impl<'s, T: Target> Worker<'s, T> {
     /// Runs the phases of a step, from the common start to the last completion.
     pub(crate) fn run(mut self, mut ticket: Ticket<'_>) -> WorkerEnd {
         let control = self.setup.control;
+        let warms_up = self.setup.warmup_ns > 0;
+        if !warms_up {
+            self.look_at_paths();
+        }
         let started_ns = ticket.start();
         if control.must_stop() {
             return self.end(started_ns, None);
         }
         self.phase.begins_ns = started_ns + self.setup.job.start_delay.0;
-        let warmed_up = self.warm_up(started_ns);
-        self.look_at_paths();
-        let zero_ns = match &warmed_up {
-            Ok(()) => ticket.measure(),
-            Err(_) => control.clock.now_ns(),
+        // Who keeps a schedule sleeps until its first I/O is due: a thousand workers that all wake at the common moment
+        // would be late for those that are due then.
+        if !self.is_paced {
+            Gate::wait(control.clock, started_ns);
+        }
+        let (warmed_up, zero_ns) = if warms_up {
+            let warmed_up = self.warm_up(started_ns);
+            self.look_at_paths();
+            let zero_ns = if warmed_up.is_ok() { ticket.measure() } else { control.clock.now_ns() };
+            (warmed_up, zero_ns)
+        } else {
+            ticket.measure_from(started_ns);
+            (Ok(()), started_ns)
         };
         // After a stop during the warm-up there is nothing to measure: the completion of one full queue is no window.
         let result = warmed_up.and_then(|()| match control.must_stop() {
@@ -295,9 +308,6 @@ impl<'s, T: Target> Worker<'s, T> {
     }
 
     fn warm_up(&mut self, started_ns: u64) -> Result<(), TargetLost> {
-        if self.setup.warmup_ns == 0 {
-            return Ok(());
-        }
         if self.counts_warm_up() {
             self.limit();
         }
@@ -546,14 +556,18 @@ impl<'s, T: Target> Worker<'s, T> {
         let mut until_ns = (now_ns + WAIT_NS_MAX).min(self.tally.next_cut_ns());
         if self.phase.is_issuing {
             until_ns = until_ns.min(self.phase.deadline_ns);
-            if self.phase.paused_until_ns > now_ns {
-                until_ns = until_ns.min(self.phase.paused_until_ns);
+            let paused_ns = self.phase.paused_until_ns;
+            if paused_ns > now_ns && self.supply.pacer.due_ns() < Some(paused_ns) {
+                until_ns = until_ns.min(paused_ns);
             } else if self.is_paced && self.flights.has_free() && !self.awaits_pause() {
                 let due_ns = self.supply.pacer.due_ns().unwrap_or(until_ns);
                 if due_ns < now_ns + SPIN_NS {
                     return Wait::No;
                 }
-                until_ns = until_ns.min(due_ns - SPIN_NS);
+                // Whole waits before it is due, not after now: a thousand workers that wait together would otherwise
+                // wake at one moment, and those whose I/O is due then come late.
+                let left_ns = (due_ns - SPIN_NS - now_ns) % WAIT_NS_MAX;
+                until_ns = until_ns.min(if left_ns > 0 { now_ns + left_ns } else { until_ns });
             }
         }
         match until_ns.saturating_sub(now_ns) {

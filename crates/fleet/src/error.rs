@@ -106,6 +106,16 @@ pub enum FleetError {
         /// Which process, and where.
         by: String,
     },
+    /// Another version has begun the run.
+    #[error("{}", begun_by_other(run, theirs, ours))]
+    BegunByOther {
+        /// Id of the run.
+        run: String,
+        /// Version that began it; may be empty.
+        theirs: String,
+        /// This one.
+        ours: String,
+    },
     /// Another process has taken the run over before anything was measured.
     #[error("{}", taken_over(run, by))]
     TakenOver {
@@ -151,6 +161,13 @@ pub enum FleetError {
     /// The connection was closed for good.
     #[error("the NATS server closed the connection and refuses another; restart the agent")]
     Closed,
+}
+
+fn begun_by_other(run: &str, theirs: &str, ours: &str) -> String {
+    let theirs = if theirs.is_empty() { "an earlier version of Assay" } else { theirs };
+    format!(
+        "run {run} was begun by {theirs}, and this is {ours}: attach with that version, which its agents have too"
+    )
 }
 
 /// Says who has a run in place of this process.

@@ -37,4 +37,5 @@ pub use listed::{HostList, HostState, ListedHost, Offset};
 pub use nats::{Agent, AgentStop, Allowed, attach, hosts, init, run};
 pub use order::{
     AgentOptions, BusOptions, FleetDone, FleetOrder, HostChoice, InitDone, InitOptions, LEASE, RunHere,
+    WallClock,
 };

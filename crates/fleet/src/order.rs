@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use assay_record::RunHeader;
@@ -83,8 +84,19 @@ pub struct AgentOptions {
     pub allowed: Allowed,
     /// How it runs what it is given.
     pub run_here: Arc<RunHere>,
-    /// Added to the wall clock in every answer, ns. Tests plant an offset with it; otherwise 0.
-    pub clock_ahead_ns: i64,
+    /// Its wall clock.
+    pub wall: WallClock,
+}
+
+/// A wall clock: that of this host, unless a test plants an offset or sets it.
+#[derive(Debug, Clone, Default)]
+pub struct WallClock(pub(crate) Arc<AtomicI64>);
+
+impl WallClock {
+    /// Sets it so much ahead of that of this host, ns.
+    pub fn set_ahead(&self, ahead_ns: i64) {
+        self.0.store(ahead_ns, Ordering::Release);
+    }
 }
 
 impl std::fmt::Debug for AgentOptions {

@@ -13,7 +13,7 @@ pub(crate) fn process_cpu_ns() -> u64 {
 }
 
 /// Returns the time since boot, suspended time included, ns.
-pub(crate) fn boot_ns() -> u64 {
+pub fn boot_ns() -> u64 {
     to_ns(clock_gettime(ClockId::Boottime))
 }
 

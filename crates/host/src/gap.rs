@@ -85,6 +85,7 @@ impl GapWatch {
             end_ns: at(to.monotonic),
             place: GapPlace::Before,
             since_window_ns: None,
+            host: None,
         };
         kinds.into_iter().map(gap).collect()
     }

@@ -47,6 +47,8 @@ impl RunDigest {
     /// The form that this version writes. A digest of another form is made again from the run's events. Form 5 is 4,
     /// but in a store it has what lists are sorted by beside it.
     pub const VERSION: u32 = 5;
+    /// Most hosts whose rates are kept: lists read thousands of digests.
+    pub const HOSTS_MAX: usize = 64;
     /// Number of points of a spark line.
     pub const SPARK_MAX: usize = 48;
 }
@@ -93,6 +95,21 @@ pub struct TestDigest {
     pub errors: u64,
     /// Whether it ran to its end.
     pub complete: bool,
+    /// The rate of each host that was not lost, of a run over a few; empty of more than [`RunDigest::HOSTS_MAX`], and
+    /// in digests from before it was kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostDigest>,
+}
+
+/// The rate of one of several hosts.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct HostDigest {
+    /// Its name, with which the names of its targets begin.
+    pub name: String,
+    /// Successful operations per second.
+    pub iops: f64,
+    /// 2^20 bytes per second.
+    pub mib_per_s: f64,
 }
 
 /// A figure with its 95 % interval.

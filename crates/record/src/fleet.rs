@@ -40,7 +40,7 @@ pub struct HostEnd {
     /// Offset of its clock when the step began.
     pub clock: ClockOffset,
     /// How fast that offset changes, from all measurements until the step ended; `None` before there are enough, and
-    /// where the clock was set in between.
+    /// where no steady drift explains them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<ClockDrift>,
     /// Its load was let go, ns after that moment by the coordinator's clock; `None` if it was lost. Its first I/O is

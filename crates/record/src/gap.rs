@@ -18,6 +18,9 @@ pub struct Gap {
     /// Start, ns since the measured window began; negative before it. `None` if no window began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since_window_ns: Option<i64>,
+    /// The host that had it, by its place among those of the step's end; `None` in a run of one host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<u32>,
 }
 
 /// Returns how much time gaps cover, ns: those of several hosts at the same moment count once.
@@ -121,6 +124,7 @@ mod tests {
             end_ns,
             place: GapPlace::Before,
             since_window_ns: None,
+            host: None,
         };
         for (start, end, place) in [
             (10, 90, GapPlace::Before),

@@ -28,7 +28,7 @@ mod version;
 
 pub use connection::{Agreed, LunFacts, PathFacts, PingFacts, TcpPathFacts};
 pub use diagnosis::{DiagnosisFacts, Experiment};
-pub use digest::{FigureDigest, FindingDigest, RunDigest, Severity, TestDigest};
+pub use digest::{FigureDigest, FindingDigest, HostDigest, RunDigest, Severity, TestDigest};
 pub use event::{
     Event, Failure, FlushEnd, Imported, JobEnd, MemberEnd, Mismatch, Outcome, PathEnd, PathMoment, Phase,
     PlacementReason, RunEvent, RunHeader, Stamp, StatedMemory, StepEnd, StepReason, Warning, WorkerPlacement,

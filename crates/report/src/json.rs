@@ -103,7 +103,7 @@ fn step(
         "interfaces": step.links,
         "writes": step.writes,
         "workers": step.workers,
-        "gaps": step.gaps.iter().map(gap).collect::<Vec<_>>(),
+        "gaps": step.gaps.iter().map(|of| gap(of, step)).collect::<Vec<_>>(),
         "device_queues": step.host.disks.iter().filter_map(queue).collect::<Vec<_>>(),
         "series": step.series.iter().map(point).collect::<Vec<_>>(),
     })
@@ -134,12 +134,14 @@ fn estimates(of: &Precision) -> Value {
     })
 }
 
-fn gap(gap: &Gap) -> Value {
+fn gap(gap: &Gap, step: &StepSummary) -> Value {
+    let host = gap.host.and_then(|host| step.hosts.get(host as usize));
     json!({
         "kind": gap.kind,
         "place": gap.place,
         "seconds": rounded(gap.length_ns as f64 / 1e9),
         "since_window_s": gap.since_window_ns.and_then(|ns| rounded(ns as f64 / 1e9)),
+        "host": host.map(|end| &end.host),
     })
 }
 

@@ -6,6 +6,9 @@ use super::{Fired, StepCase};
 use crate::finding::{Evidence, Severity};
 use crate::summary::StepSummary;
 
+/// Most changes of clocks that are named.
+const NAMED_MAX: usize = 4;
+
 /// The tester did not run for a part of what was measured.
 pub(super) fn in_window(case: StepCase<'_>) -> Option<Fired> {
     let gaps: Vec<&Gap> = standstills(case.step).filter(|gap| gap.place.is_measured()).collect();
@@ -49,20 +52,43 @@ pub(super) fn beside_window(case: StepCase<'_>) -> Option<Fired> {
 
 /// The wall clock was set while the step ran.
 pub(super) fn clock_set(case: StepCase<'_>) -> Option<Fired> {
-    let set = case.step.gaps.iter().filter(|gap| !gap.kind.is_standstill());
-    let farthest = set.max_by_key(|gap| gap.length_ns)?;
-    let seconds = farthest.length_ns as f64 / 1e9;
-    let way = if farthest.kind == GapKind::ClockForward { "forward" } else { "back" };
+    let mut set: Vec<&Gap> = case.step.gaps.iter().filter(|gap| !gap.kind.is_standstill()).collect();
+    set.sort_by_key(|gap| std::cmp::Reverse(gap.length_ns));
+    let seconds = set.first()?.length_ns as f64 / 1e9;
+    let each: Vec<String> = set.iter().take(NAMED_MAX).map(|gap| set_words(gap, case.step)).collect();
+    let more = match set.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!(", and {more} more times"),
+    };
     Some(Fired {
         severity: Severity::Info,
         says: format!(
-            "The wall clock was set {way} by {seconds:.1} s. Rates and latencies use a clock that cannot be set; \
-             times of day in logs before and after the change are not comparable."
+            "The wall clock {}{more}. Rates, latencies and the common window use clocks that cannot be set; times of \
+             day in logs before and after the change are not comparable.",
+            each.join(", ")
         ),
         evidence: vec![Evidence::new("set by", seconds, "s")],
         next: "",
         weight: seconds,
     })
+}
+
+/// `of host b was set forward by 3.0 s at second 2.1 of the measured window`.
+fn set_words(gap: &Gap, step: &StepSummary) -> String {
+    let way = if gap.kind == GapKind::ClockForward { "forward" } else { "back" };
+    let place = match (gap.place, gap.since_window_ns) {
+        (GapPlace::Window, Some(since)) => {
+            format!("at second {:.1} of the measured window", since.max(0) as f64 / 1e9)
+        }
+        _ => place(gap),
+    };
+    let whose = host(gap, step).map_or_else(String::new, |host| format!("of host {host} "));
+    format!("{whose}was set {way} by {:.1} s {place}", gap.length_ns as f64 / 1e9)
+}
+
+/// Returns the host that had it, where there are several.
+fn host<'s>(gap: &Gap, step: &'s StepSummary) -> Option<&'s str> {
+    Some(step.hosts.get(gap.host? as usize)?.host.as_str())
 }
 
 fn standstills(step: &StepSummary) -> impl Iterator<Item = &Gap> {
@@ -76,7 +102,28 @@ fn seconds(gaps: &[&Gap]) -> f64 {
 /// `Assay did not run for 2.1 s, from second 3.9 of the measured window: it was stopped by a signal and continued`.
 fn words(gaps: &[&Gap], longest: &Gap, step: &StepSummary) -> String {
     let length_s = longest.length_ns as f64 / 1e9;
-    let place = match (longest.place, longest.since_window_ns) {
+    let (place, how) = (place(longest), how(longest.kind));
+    match gaps.len() {
+        1 => {
+            let on = host(longest, step).map_or_else(String::new, |host| format!(" on host {host}"));
+            format!("Assay did not run{on} for {length_s:.1} s, {place}: {how}")
+        }
+        n if step.hosts.len() > 1 => format!(
+            "On its {} hosts Assay did not run {n} times, {:.1} s on one or more of them, at most {length_s:.1} s at \
+             once{}, {place}: {how}",
+            step.hosts.len(),
+            seconds(gaps),
+            host(longest, step).map_or_else(String::new, |host| format!(" on {host}"))
+        ),
+        n => format!(
+            "Assay did not run {n} times, {:.1} s in all, at most {length_s:.1} s, {place}: {how}",
+            seconds(gaps)
+        ),
+    }
+}
+
+fn place(gap: &Gap) -> String {
+    match (gap.place, gap.since_window_ns) {
         (GapPlace::Before, _) => "before the load of this step".to_owned(),
         (GapPlace::Warmup, _) => "in the warm-up".to_owned(),
         (GapPlace::Drain, _) => "while the last I/Os of the window were awaited".to_owned(),
@@ -86,20 +133,6 @@ fn words(gaps: &[&Gap], longest: &Gap, step: &StepSummary) -> String {
         (GapPlace::Window, since) => {
             format!("from second {:.1} of the measured window", since.unwrap_or(0) as f64 / 1e9)
         }
-    };
-    let how = how(longest.kind);
-    match gaps.len() {
-        1 => format!("Assay did not run for {length_s:.1} s, {place}: {how}"),
-        n if step.hosts.len() > 1 => format!(
-            "On its {} hosts Assay did not run {n} times, {:.1} s on one or more of them, at most {length_s:.1} s at \
-             once, {place}: {how}",
-            step.hosts.len(),
-            seconds(gaps)
-        ),
-        n => format!(
-            "Assay did not run {n} times, {:.1} s in all, at most {length_s:.1} s, {place}: {how}",
-            seconds(gaps)
-        ),
     }
 }
 

@@ -299,6 +299,7 @@ fn gaps_of_several_hosts_at_one_moment_are_time_that_is_lost_once() {
         end_ns: (start_ms + length_ms) * 1_000_000,
         place: GapPlace::Window,
         since_window_ns: Some(0),
+        host: None,
     };
     summary.steps[0].gaps = [(1000, 500), (3000, 400), (1200, 600), (1100, 100)].map(gap).to_vec();
     assert!((summary.steps[0].gap_s() - 1.2).abs() < 1e-9, "{}", summary.steps[0].gap_s());
@@ -308,6 +309,36 @@ fn gaps_of_several_hosts_at_one_moment_are_time_that_is_lost_once() {
         "{says}"
     );
     assert!(says.contains("at most 0.6 s at once") && says.contains("of the host that had it"), "{says}");
+}
+
+/// Of three hosts it was said that "the wall clock" was set, not whose, and not when.
+#[test]
+fn a_clock_that_was_set_is_named_by_its_host_with_when_and_by_how_much() {
+    let (header, mut summary) = fleet(&[100.0, 100.0, 100.0]);
+    let set = |(host, kind, place, since_ms): (u32, GapKind, GapPlace, i64)| Gap {
+        kind,
+        length_ns: 3_000_000_000 - u64::from(host) * 1_000_000_000,
+        start_ns: 0,
+        end_ns: 0,
+        place,
+        since_window_ns: Some(since_ms * 1_000_000),
+        host: Some(host),
+    };
+    let both =
+        [(1, GapKind::ClockBack, GapPlace::Window, 2100), (0, GapKind::ClockForward, GapPlace::Warmup, -500)];
+    summary.steps[0].gaps = both.map(set).to_vec();
+    let says = found("clock-set", &header, &summary).unwrap().says;
+    assert!(
+        says.starts_with(
+            "t: The wall clock of host a was set forward by 3.0 s in the warm-up, of host b was set back by 2.0 s at \
+             second 2.1 of the measured window."
+        ),
+        "{says}"
+    );
+    summary.steps[0].gaps.truncate(1);
+    summary.steps[0].gaps[0].host = None;
+    let says = found("clock-set", &header, &summary).unwrap().says;
+    assert!(says.starts_with("t: The wall clock was set back by 2.0 s at second 2.1"), "{says}");
 }
 
 #[test]

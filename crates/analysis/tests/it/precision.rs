@@ -191,6 +191,7 @@ fn a_window_with_a_gap_of_a_second_has_no_interval() {
         end_ns: length_ns,
         place: GapPlace::Window,
         since_window_ns: Some(0),
+        host: None,
     };
     held.steps[0].gaps = vec![gap(600_000_000)];
     assert!(precision(&held.steps[0]).unwrap().iops.ends().is_some());

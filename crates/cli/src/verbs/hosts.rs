@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use assay_fleet::{
     Agent, AgentOptions, AgentStop, BusOptions, HostChoice, HostList, HostState, InitOptions, LEASE,
-    ListedHost, Offset,
+    ListedHost, Offset, WallClock,
 };
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ pub(crate) fn agent(args: &AgentArgs) -> anyhow::Result<Exit> {
     };
     std::thread::Builder::new().name("signals".into()).spawn(listen).context("cannot listen for Ctrl-C")?;
     let (bus, run_here) = (bus(&args.bus), part_of_agent());
-    let options = AgentOptions { name, bus, allowed, run_here, clock_ahead_ns: 0 };
+    let options = AgentOptions { name, bus, allowed, run_here, wall: WallClock::default() };
     let agents = Agent::swarm(&options, &names)?;
     match names.as_slice() {
         [name] => note!("agent {name} is on {}; Ctrl-C ends it", args.bus.nats),

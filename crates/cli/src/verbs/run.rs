@@ -195,7 +195,7 @@ fn order(
     (turn, stop): (Turn, &StopSignal),
 ) -> anyhow::Result<Order> {
     let setting = RunSetting {
-        price: price_of_run(args.price.as_ref(), &taker.targets, store)?,
+        price: price_of_run(args.price.as_ref(), (&taker.targets, fleet), store)?,
         journal: journal_of(args, &taker.targets, store)?,
         ..RunSetting::default()
     };
@@ -204,7 +204,7 @@ fn order(
         label: args.label.clone(),
         note: args.note.clone(),
         array: array_of_run(args.array.as_deref(), (&taker.targets, fleet), store)?,
-        stated: memory_of_run(&args.stated, &taker.targets, store)?,
+        stated: memory_of_run(&args.stated, (&taker.targets, fleet), store)?,
         setting,
         turn: Some(turn),
         ..args.io.order(taker.plan.clone(), here, args.size, stop)?

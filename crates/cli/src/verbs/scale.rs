@@ -54,7 +54,10 @@ pub(crate) fn scale(args: &ScaleArgs) -> anyhow::Result<Exit> {
         let order = Order {
             note: Some("scale check".to_owned()),
             array: array_of_run(None, (targets, of_load.as_ref()), &store)?,
-            setting: RunSetting { price: price_of_run(None, targets, &store)?, ..RunSetting::default() },
+            setting: RunSetting {
+                price: price_of_run(None, (targets, of_load.as_ref()), &store)?,
+                ..RunSetting::default()
+            },
             ..args.io.order(plan(args, load.workers)?, here, args.size, &stop)?
         };
         let done = execute_on(of_load.as_ref(), targets, order, &store)?;

@@ -10,10 +10,18 @@ use super::array::array_text;
 use super::fleet::Fleet;
 use crate::args::StatedArgs;
 
+/// Returns the name by which the store knows a target of a run, whichever host uses it; `None` for a path of other
+/// hosts, which have other disks behind it than this one.
+fn known_as(target: &str, on: Option<&Fleet>) -> Option<String> {
+    let is_elsewhere =
+        on.is_some() && !target.contains("{host}") && matches!(target.parse(), Ok(Address::Path(_)));
+    (!is_elsewhere).then(|| target_key(target))
+}
+
 /// Returns the price of the targets of a run: the given one, else the sum of theirs, if all have one in one currency.
 pub(crate) fn price_of_run(
     given: Option<&Price>,
-    targets: &[String],
+    (targets, on): (&[String], Option<&Fleet>),
     store: &Store,
 ) -> anyhow::Result<Option<Price>> {
     if given.is_some() {
@@ -21,9 +29,8 @@ pub(crate) fn price_of_run(
     }
     let mut sum: Option<Price> = None;
     for target in targets {
-        let Some(price) =
-            store.target_price(&target_key(target))?.and_then(|text| text.parse::<Price>().ok())
-        else {
+        let Some(key) = known_as(target, on) else { return Ok(None) };
+        let Some(price) = store.target_price(&key)?.and_then(|text| text.parse::<Price>().ok()) else {
             return Ok(None);
         };
         sum = match sum {
@@ -41,7 +48,7 @@ pub(crate) fn price_of_run(
 /// newest run on the first target, so that it is asked for once.
 pub(crate) fn memory_of_run(
     given: &StatedArgs,
-    targets: &[String],
+    (targets, on): (&[String], Option<&Fleet>),
     store: &Store,
 ) -> anyhow::Result<StatedMemory> {
     let stated = given.memory();
@@ -49,8 +56,21 @@ pub(crate) fn memory_of_run(
         return Ok(stated);
     }
     let Some(target) = targets.first() else { return Ok(stated) };
-    let filter = RunFilter { on_target: Some(target_key(target)), ..RunFilter::default() };
-    let newest = store.rows(&filter, RunSlice { limit: 1, ..RunSlice::ALL })?.into_iter().next();
+    let newest_on = |key: String| {
+        let filter = RunFilter { on_target: Some(key), ..RunFilter::default() };
+        store.rows(&filter, RunSlice { limit: 1, ..RunSlice::ALL })
+    };
+    // Runs over hosts have it once for each of them.
+    let names = match on.map(|fleet| &fleet.hosts) {
+        Some(HostChoice::Named(names)) => names.as_slice(),
+        Some(HostChoice::All) | None => &[],
+    };
+    let of_hosts = names.iter().map(|host| format!("{host}:{}", target.replace("{host}", host)));
+    let mut runs = Vec::new();
+    for key in known_as(target, on).into_iter().chain(of_hosts) {
+        runs.extend(newest_on(key)?);
+    }
+    let newest = runs.into_iter().max_by_key(|row| row.started_unix_ms);
     // A run that cannot be read says nothing, and is no reason not to measure.
     let header = newest.and_then(|row| store.header(&row.run).ok());
     Ok(header.map_or(stated, |header| header.stated))
@@ -63,16 +83,12 @@ pub(crate) fn array_of_run(
     (targets, on): (&[String], Option<&Fleet>),
     store: &Store,
 ) -> anyhow::Result<Option<String>> {
-    // Other machines have other disks behind a path of this one.
-    let is_elsewhere = |target: &str| {
-        on.is_some() && !target.contains("{host}") && matches!(target.parse(), Ok(Address::Path(_)))
-    };
     if let Some(name) = given {
         return Ok(Some(array_text(name)?.1));
     }
     for target in targets {
-        if !is_elsewhere(target)
-            && let Some(text) = store.target_array(&target_key(target))?
+        if let Some(key) = known_as(target, on)
+            && let Some(text) = store.target_array(&key)?
         {
             // Before the run: its result could not be judged.
             let attached = format!("the array attached to {target}");

@@ -66,11 +66,24 @@ impl OnHosts {
     }
 }
 
+/// Returns an address without the user and the password that journals of earlier versions kept. What remains can be
+/// pasted, as such an address is refused.
+fn without_user(nats: &str) -> String {
+    match (nats.split_once("://"), nats.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
+        (None, Some((_, host))) => host.to_owned(),
+        (_, None) => nats.to_owned(),
+    }
+}
+
 /// Returns every journal, the oldest first.
 pub(crate) fn all(store: &Store) -> anyhow::Result<Vec<(String, About)>> {
     let read = |(name, body): (String, String)| {
-        let about =
+        let mut about: About =
             serde_json::from_str(&body).with_context(|| format!("cannot read the journal `{name}`"))?;
+        if let Some(on) = &mut about.on {
+            on.nats = without_user(&on.nats);
+        }
         Ok((name, about))
     };
     store.journals()?.into_iter().map(read).collect()
@@ -124,4 +137,21 @@ pub(crate) fn of_run(
             targets.join(" ")
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_that_an_earlier_version_kept_is_not_printed() {
+        for (kept, printed) in [
+            ("nats://me:hush@bus:4222", "nats://bus:4222"),
+            ("tls://tok@en@bus:4222", "tls://bus:4222"),
+            ("me:hush@bus", "bus"),
+            ("nats://bus:4222", "nats://bus:4222"),
+        ] {
+            assert_eq!(without_user(kept), printed);
+        }
+    }
 }

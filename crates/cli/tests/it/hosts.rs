@@ -154,6 +154,17 @@ fn a_journal_over_hosts_prints_commands_over_hosts() {
     let secret = secret.env("ASSAY_NATS", "nats://me:hush@127.0.0.1:4222").output().unwrap();
     crate::story::printed(secret).ends(BAD_INPUT).says(&["must not contain a user or a password"]);
     assert!(!story.assay(&["journal", "list"]).ends(DONE).out.contains("kept"));
+    // An earlier version kept it.
+    let old = r#"{"targets":["null:"],"plan":"p.toml","storage_ram_bytes":null,
+        "on":{"hosts":["a"],"nats":"nats://me:hush@bus:4222"}}"#;
+    let kept = assay_store::Store::open(story.path("store.sqlite")).unwrap();
+    assert!(kept.add_journal("old", old).unwrap());
+    drop(kept);
+    for words in [&["journal", "show", "old"][..], &["journal", "list"], &["journal", "list", "--json"]] {
+        let said = story.assay(words).ends(DONE);
+        assert!(!said.out.contains("hush") && !said.err.contains("hush"), "{said:?}");
+    }
+    assert!(story.assay(&["journal", "show", "old"]).out.contains("--nats nats://bus:4222"));
     let other = ["run", "p.toml", "/mnt/{host}/t.dat", "--step", "x", "--journal", "own", "--hosts", "a"];
     let other = story.assay(&[&other[..], &["--nats", &url]].concat());
     other.ends(BAD_INPUT).says(&["over the hosts a,b; steps with another plan"]);
@@ -161,6 +172,37 @@ fn a_journal_over_hosts_prints_commands_over_hosts() {
     story.assay(&[&["run", "p.toml", "null:", "--step", "as found"], &on[..]].concat()).ends(DONE);
     let shown = story.assay(&["journal", "show", "later"]).ends(DONE).out;
     assert!(shown.contains("null: --hosts a,b --nats nats://HOST:4222 --size"), "{shown}");
+}
+
+/// The price of a file of this machine, and the memory that was stated of it, were those of a run of other machines on
+/// a path of the same name.
+#[test]
+fn what_is_known_of_a_path_of_this_machine_is_not_known_of_that_of_another() {
+    let Some(nats) = nats::start("") else { return };
+    let (story, url) = (Story::new(), nats.url());
+    let path = story.write("t.dat", vec![7; 1 << 20]);
+    let config = story.write("agent.toml", format!("[[target]]\npattern = \"{path}\"\n"));
+    let mut a = story.start(&["agent", "--nats", &url, "--name", "a", "--config", &config]);
+    let mut said = String::new();
+    BufReader::new(a.child().stderr.take().unwrap()).read_line(&mut said).unwrap();
+    story.write("p.toml", READS.replace("1s", "100ms"));
+    story.assay(&["target", "set", &path, "--price", "900EUR"]).ends(DONE);
+    let run = |words: &[&str]| {
+        story.assay(&[&["run", "p.toml", &path, "--json"][..], words].concat()).ends(DONE).json()
+    };
+    let here = run(&["--storage-ram", "16GiB"]);
+    assert!(
+        here["price"].is_object() && here["stated"]["storage_bytes"] == 16_u64 << 30,
+        "{}",
+        here["stated"]
+    );
+    let on = ["--hosts", "a", "--nats", &url];
+    let there = run(&on);
+    assert!(there["price"].is_null() && there["stated"]["storage_bytes"].is_null(), "{}", there["stated"]);
+    let stated = run(&[&on[..], &["--storage-ram", "8GiB"]].concat());
+    assert_eq!(stated["stated"]["storage_bytes"], 8_u64 << 30);
+    let again = run(&on);
+    assert_eq!(again["stated"]["storage_bytes"], 8_u64 << 30, "it is asked for once");
 }
 
 /// Each host simulates an array of its own: two of them together were judged as one, at twice what it can do, and an

@@ -30,6 +30,7 @@ mod forum;
 mod gaps;
 mod hidden;
 mod hosts;
+mod hosts_exact;
 mod interrupted;
 mod kinds;
 mod lab;

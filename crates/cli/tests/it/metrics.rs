@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use assay_interop::results::openmetrics::{
     BaselineFigure, CheckedTarget, LastValue, LiveStep, Served, Settings, StoredRuns, served, served_names,
 };
-use assay_record::{FigureDigest, TestDigest};
+use assay_record::{FigureDigest, HostDigest, TestDigest};
 use assay_testkit::need;
 use serde_json::Value;
 
@@ -60,6 +60,10 @@ fn the_parser_of_prometheus_reads_every_family_and_gets_hostile_labels_back_unch
         iops_max: Some(f64::INFINITY),
         p99_us: Some(figure),
         complete: true,
+        // Of a run over two hosts, each on a target of its own.
+        hosts: [("a", 700.0, 1.5), ("esx1", 300.5, 0.5)]
+            .map(|(name, iops, mib_per_s)| HostDigest { name: name.to_owned(), iops, mib_per_s })
+            .to_vec(),
         ..TestDigest::default()
     };
     let settings = Settings {
@@ -69,15 +73,16 @@ fn the_parser_of_prometheus_reads_every_family_and_gets_hostile_labels_back_unch
         cached: Some(false),
         path: "uring".to_owned(),
     };
+    let last_on = |target| LastValue {
+        targets: 1,
+        target,
+        plan: "vmware",
+        settings: settings.clone(),
+        started_unix_ms: 1_795_231_800_000,
+        test: &test,
+    };
     let text = served(&Served {
-        last: vec![LastValue {
-            targets: 1,
-            target: evil,
-            plan: "vmware",
-            settings: settings.clone(),
-            started_unix_ms: 1_795_231_800_000,
-            test: &test,
-        }],
+        last: [evil, "esx1:/mnt/t.dat"].map(last_on).to_vec(),
         live: vec![LiveStep {
             run: "261121-k7f2",
             target: "/dev/sdb",
@@ -102,7 +107,7 @@ fn the_parser_of_prometheus_reads_every_family_and_gets_hostile_labels_back_unch
             plan: "p",
             test: "t",
             step: "",
-            settings,
+            settings: settings.clone(),
             figure: "p99",
             ratio: FigureDigest { value: 1.2, lo: Some(1.1), hi: None },
             is_worse: true,
@@ -117,6 +122,10 @@ fn the_parser_of_prometheus_reads_every_family_and_gets_hostile_labels_back_unch
     for (name, value) in [("depth", "64"), ("cached", "no"), ("quick", "yes"), ("path", "uring")] {
         assert_eq!((&last["labels"][name], &held["labels"][name]), (&value.into(), &value.into()));
     }
+    let of_host = sample(&families, "assay_host_io_rate_per_second");
+    assert_eq!((&of_host["value"], &of_host["labels"]["host"]), (&300.5.into(), &"esx1".into()));
+    assert_eq!(of_host["labels"]["target"], "esx1:/mnt/t.dat");
+    assert_eq!(sample(&families, "assay_host_throughput_bytes_per_second")["value"], 524_288.0);
     assert_eq!(sample(&families, "assay_throughput_bytes_per_second")["value"], 2_097_152.0);
     assert_eq!(sample(&families, "assay_latency_p99_seconds")["value"], 1000.5 / 1e6);
     assert_eq!(sample(&families, "assay_last_run_timestamp_seconds")["value"], 1_795_231_800.0);

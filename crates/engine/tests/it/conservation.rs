@@ -248,6 +248,21 @@ fn the_first_io_of_a_load_with_a_rate_is_known_and_when_it_was_due() {
     }
 }
 
+/// The window began when the workers had woken and met again: of a thousand hosts on two CPUs 50 ms late, and their
+/// schedules with it, so that nothing looked late.
+#[test]
+fn without_a_warm_up_the_window_and_the_schedule_begin_at_the_common_moment() {
+    for warmup in ["0s", "100ms"] {
+        let pace = format!(
+            "run = \"200ms\"\nwarmup = \"{warmup}\"\nworkers = 2\n\
+             pace = {{ rate = \"40/s\", arrivals = \"constant\" }}"
+        );
+        let moments = watch(&test(&pace), 1, Faults::default()).ends()[0].moments.unwrap();
+        assert_eq!(moments.first_due_ns, Some(moments.load_ns), "{moments:?}");
+        assert_eq!(moments.window_ns == Some(moments.load_ns), warmup == "0s", "{moments:?}");
+    }
+}
+
 #[test]
 fn a_burst_with_a_delay_paces_the_whole_worker() {
     let text = "semantics = \"iometer\"\n[[test]]\nname = \"t\"\nrun = \"500ms\"\noutstanding = 16\n\

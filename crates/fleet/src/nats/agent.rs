@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::error::FleetError;
 use crate::nats::bus::{Bus, Unsaid, check_name};
-use crate::nats::clock::unix_ns;
+use crate::nats::clock::Steady;
 use crate::nats::errand::Errand;
 use crate::nats::probe::ASK_LIMIT;
 use crate::nats::wire::{Announcement, Answer, Ask, Task, json, parsed, version};
@@ -139,7 +139,7 @@ impl Serving {
         let renewed = Instant::now();
         bus.announce(&options.name, announcement.clone()).await?;
         let (errand, over, sending) = (None, None, JoinSet::new());
-        let since_unix_ns = unix_ns();
+        let since_unix_ns = options.wall.unix_ns();
         let serving = Self { options, bus, announcement, since_unix_ns, renewed, errand, over, sending };
         serving.say_who().await;
         Ok((serving, asked))
@@ -219,12 +219,15 @@ impl Serving {
 
     async fn answer(&mut self, message: Message) -> Stays {
         // First of all, as the time until the answer is sent counts as an error of the clock.
-        let unix_ns = unix_ns().saturating_add(self.options.clock_ahead_ns);
+        let (wall, clock) = (&self.options.wall, self.errand.as_ref().map(|errand| errand.clock));
+        let unix_ns = clock.map_or_else(|| wall.unix_ns(), |clock| clock.unix_ns());
         let Some(reply) = message.reply else { return self.hear(&message).await };
         let answer = match parsed(&message.payload) {
             Some(Ask::Time) => {
                 let left = LEASE.saturating_sub(self.renewed.elapsed());
-                Answer::Time { unix_ns, lease_left_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX) }
+                let set_ns = clock.map_or(0, |clock| clock.set_ns(wall));
+                let lease_left_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+                Answer::Time { unix_ns, set_ns, lease_left_ms }
             }
             Some(ask) => self.obey(ask),
             None => Answer::Refused(format!(
@@ -297,8 +300,8 @@ impl Serving {
             Ok(allowed) => allowed,
             Err(why) => return Answer::Refused(why),
         };
-        let errand =
-            Errand::begin(task, allowed, Arc::clone(&self.options.run_here), self.options.clock_ahead_ns);
+        let clock = Steady::begin(&self.options.wall);
+        let errand = Errand::begin(task, allowed, Arc::clone(&self.options.run_here), clock);
         self.sending.abort_all();
         self.sending.spawn(send(self.bus.clone(), self.options.name.clone(), &errand));
         (self.errand, self.over) = (Some(errand), None);

@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 
 use crate::error::{FleetError, taken_over};
 use crate::nats::bus::Bus;
-use crate::nats::clock::unix_ns;
+use crate::nats::clock::CoordinatorClock;
 use crate::nats::conduct::kept::Kept;
 use crate::nats::follow::Claim;
 use crate::nats::merge::{Merge, Standing};
@@ -51,6 +51,7 @@ const STOPPING_LIMIT: Duration = Duration::from_secs(5);
 /// A run and those who do it.
 pub(crate) struct Conductor {
     bus: Bus,
+    clock: CoordinatorClock,
     reading: Reading,
     merge: Merge,
     watch: Watch,
@@ -89,20 +90,21 @@ pub(crate) struct Conductor {
 impl Conductor {
     pub(crate) fn new(
         runtime: Runtime,
-        (bus, claim): (Bus, Claim),
+        (bus, clock, claim): (Bus, CoordinatorClock, Claim),
         placed: Placed,
         reading: Reading,
         stop: StopSignal,
     ) -> Result<Self, FleetError> {
         let watch = {
             let _inside = runtime.enter();
-            Watch::begin(bus.clone(), placed.run.clone(), &placed.hosts)
+            Watch::begin((bus.clone(), clock), placed.run.clone(), &placed.hosts)
         };
         let mut merge = Merge::new(placed)?;
         // Nobody has begun as far as it knows: it is informed with the header.
         claim.warning().map(|warning| merge.note(Noted::Warning(warning)));
         Ok(Self {
             bus,
+            clock,
             reading,
             merge,
             watch,
@@ -117,7 +119,7 @@ impl Conductor {
             patience: Patience::new(Instant::now()),
             paused: Duration::ZERO,
             notes: 0,
-            since: unix_ns(),
+            since: clock.unix_ns(),
             looked: Instant::now(),
             came: Instant::now(),
             unkept: None,
@@ -280,7 +282,7 @@ impl Conductor {
         let gone = waited_for.filter_map(|(host, _)| Some((host.to_owned(), self.watch.gone(host, limit)?)));
         for (host, why) in gone.collect::<Vec<_>>() {
             // Where the server does not answer, each would be waited for, and a stop with them.
-            if !self.note(&Noted::Lost { host, why, at_unix_ns: unix_ns() }) {
+            if !self.note(&Noted::Lost { host, why, at_unix_ns: self.clock.unix_ns() }) {
                 break;
             }
         }
@@ -352,12 +354,12 @@ impl Conductor {
             self.tell_to_open();
         } else if let Some((step, hosts)) = self.merge.due().filter(|(step, _)| self.begun != Some(*step)) {
             let names = hosts.iter().map(|(host, _)| host.clone()).collect();
-            let round = self.runtime.block_on(offsets(&self.bus, names, of_a_step(hosts.len())));
+            let round = self.runtime.block_on(offsets(&self.bus, self.clock, names, of_a_step(hosts.len())));
             self.watch.add_clocks(&round.offsets);
             let lead = lead(hosts.len(), &round);
             let clocks_unix_ns = round.offsets.values().map(|(at_unix_ns, _)| *at_unix_ns).min();
             let clocks = round.offsets.into_iter().map(|(host, (_, offset))| (host, offset.into())).collect();
-            let at_unix_ns = unix_ns().saturating_add(i64::try_from(lead.as_nanos()).unwrap_or(0));
+            let at_unix_ns = self.clock.unix_ns().saturating_add(i64::try_from(lead.as_nanos()).unwrap_or(0));
             if self.note(&Noted::Begin { step, at_unix_ns, clocks, clocks_unix_ns }) {
                 self.begun = Some(step);
             }

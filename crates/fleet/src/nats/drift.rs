@@ -26,7 +26,7 @@ impl Track {
     }
 
     /// Returns the drift that all measurements allow, as the middle of what they allow; `None` before there are two,
-    /// and where no steady drift explains them: the clock was set.
+    /// and where no steady drift explains them.
     ///
     /// ```text
     ///  offset        ┬ o₂+e₂          slowest:  (o₂ − e₂ − o₁ − e₁) / (t₂ − t₁)

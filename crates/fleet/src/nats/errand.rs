@@ -11,7 +11,7 @@ use assay_record::{Event, RunEvent, RunSetting, StatedMemory, StepId, Warning};
 use assay_runner::{Consequence, Follower, Order, Steps};
 
 use crate::nats::allow::Permission;
-use crate::nats::clock::together;
+use crate::nats::clock::Steady;
 use crate::nats::outbox::{Outbox, event};
 use crate::nats::wire::{Task, What};
 use crate::order::{LEASE, RunHere};
@@ -28,6 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) struct Errand {
     pub(crate) run: String,
+    /// The clock of all that it says of the run.
+    pub(crate) clock: Steady,
     pub(crate) outbox: Arc<Outbox>,
     gate: Arc<Gate>,
     is_over: Arc<AtomicBool>,
@@ -47,8 +49,7 @@ struct Gate {
     news: Condvar,
     /// Length of the plan.
     plan_time: Duration,
-    /// Added to the wall clock, ns: tests plant an offset with it.
-    clock_ahead_ns: i64,
+    clock: Steady,
 }
 
 #[derive(Debug)]
@@ -68,12 +69,7 @@ struct HeardOf {
 
 impl Errand {
     /// Begins to inspect the targets of a task.
-    pub(crate) fn begin(
-        task: Task,
-        allowed: Permission,
-        run_here: Arc<RunHere>,
-        clock_ahead_ns: i64,
-    ) -> Self {
+    pub(crate) fn begin(task: Task, allowed: Permission, run_here: Arc<RunHere>, clock: Steady) -> Self {
         let gate = Arc::new(Gate {
             stop: StopSignal::default(),
             said: Mutex::new(HeardOf {
@@ -87,10 +83,11 @@ impl Errand {
             }),
             news: Condvar::new(),
             plan_time: Duration::from_nanos(task.plan.time().0),
-            clock_ahead_ns,
+            clock,
         });
         let errand = Self {
             run: task.run.clone(),
+            clock,
             outbox: Arc::default(),
             gate: Arc::clone(&gate),
             is_over: Arc::default(),
@@ -228,7 +225,7 @@ fn work(
 fn order(task: Task, allowed: Permission, outbox: &Arc<Outbox>, gate: &Arc<Gate>) -> Order {
     let (at_gate, to_say) = (Arc::clone(gate), Arc::clone(outbox));
     let start = CommonStart::new(move |step, epoch| {
-        to_say.epoch(at_gate.unix_ns_at(epoch));
+        to_say.epoch(at_gate.clock.unix_ns_at(epoch));
         to_say.push(&What::Ready(step));
         at_gate.begin(step)
     });
@@ -277,16 +274,7 @@ impl Gate {
             return None;
         };
         said.began.get_or_insert_with(Instant::now);
-        let (now, now_unix_ns) = together();
-        let left_ns = at_unix_ns.saturating_sub(now_unix_ns.saturating_add(self.clock_ahead_ns));
-        Some(now + Duration::from_nanos(u64::try_from(left_ns).unwrap_or(0)))
-    }
-
-    /// Returns the wall clock of a moment that is over, ns since 1970.
-    fn unix_ns_at(&self, moment: Instant) -> i64 {
-        let (now, now_unix_ns) = together();
-        let since_ns = i64::try_from(now.saturating_duration_since(moment).as_nanos()).unwrap_or(i64::MAX);
-        now_unix_ns.saturating_add(self.clock_ahead_ns).saturating_sub(since_ns)
+        Some(self.clock.moment(at_unix_ns))
     }
 
     fn wait<T>(&self, mut wanted: impl FnMut(&HeardOf) -> Option<T>) -> Option<T> {
@@ -347,7 +335,7 @@ impl Follower for Telling {
         {
             // As far as it is known before the first gate: the event was made a moment ago.
             let made_ns = i64::try_from(happened.at_ns).unwrap_or(i64::MAX);
-            self.outbox.epoch(self.gate.unix_ns_at(Instant::now()).saturating_sub(made_ns));
+            self.outbox.epoch(self.gate.clock.unix_ns().saturating_sub(made_ns));
         }
         // An agent that is ended from here on costs the run nothing.
         self.gate.lock().has_ended |= matches!(happened.what, RunEvent::Ended(_));

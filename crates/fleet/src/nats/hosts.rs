@@ -9,6 +9,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use crate::error::FleetError;
 use crate::listed::{HostList, HostState, ListedHost};
 use crate::nats::bus::{Bus, chain};
+use crate::nats::clock::CoordinatorClock;
 use crate::nats::differences::differences;
 use crate::nats::probe::{AT_A_TIME, Probed, best, probe, probes};
 use crate::nats::wire::{Announcement, parsed, version};
@@ -33,11 +34,12 @@ pub fn hosts(options: &BusOptions) -> Result<HostList, FleetError> {
 /// The same on a bus that is connected.
 pub(crate) async fn listed(bus: &Bus) -> Result<HostList, FleetError> {
     let announced = announced(bus).await?;
+    let clock = CoordinatorClock::begin();
     // All at once, so that many silent hosts take no longer than one.
-    let answer = join_all(announced.iter().map(|agent| probe(bus, &agent.name))).await;
+    let answer = join_all(announced.iter().map(|agent| probe(bus, clock, &agent.name))).await;
     let each = probes(announced.len());
     let measured = stream::iter(announced.iter().zip(answer))
-        .map(|(agent, first)| async move { Some(best(bus, &agent.name, first?, each).await) });
+        .map(|(agent, first)| async move { Some(best((bus, clock), &agent.name, first?, each).await) });
     let measured: Vec<Option<Probed>> = measured.buffered(AT_A_TIME).collect().await;
     let hosts: Vec<ListedHost> =
         announced.into_iter().zip(measured).map(|(agent, probed)| ListedHost::of(agent, probed)).collect();
@@ -56,7 +58,7 @@ impl ListedHost {
         Self {
             state,
             lease_left_ms: probed.as_ref().map(|probed| probed.lease_left_ms),
-            offset: probed.map(|probed| probed.offset),
+            offset: probed.map(|of| of.offset.ahead_by(of.set_ns)),
             facts: agent.facts(),
             targets: agent.targets,
             name: agent.name,

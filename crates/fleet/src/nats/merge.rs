@@ -240,8 +240,8 @@ impl Merge {
             ));
         }
         state.next = said.number + 1;
-        // At a gate a host states its epoch anew by its clock, which may have been set, and which is measured anew only
-        // when the step begins: until then the epoch of before holds.
+        // At a gate a host states its epoch anew, and its clock is measured anew only when the step begins: until then
+        // the epoch of before holds, as the clock may have drifted.
         let is_at_gate =
             state.ready.and_then(|id| self.steps.get(&id)).is_some_and(|of| of.at_unix_ns.is_none());
         if !is_at_gate && !said.what.iter().any(|what| matches!(what, What::Ready(_))) {

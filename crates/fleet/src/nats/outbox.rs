@@ -48,7 +48,7 @@ struct Inner {
 struct Waiting {
     kind: Kind,
     json: Vec<u8>,
-    /// The epoch that its times count from. A message has one: the wall clock may be set between two steps.
+    /// The epoch that its times count from. A message has one: it is known better at a gate than before.
     epoch_unix_ns: i64,
 }
 
@@ -82,7 +82,7 @@ impl Outbox {
         }
     }
 
-    /// Notes when the clock of the events showed 0, by the wall clock of now. It holds for what is pushed from now on.
+    /// Notes when the clock of the events showed 0, by the clock of the agent. It holds for what is pushed from now on.
     pub(crate) fn epoch(&self, unix_ns: i64) {
         self.lock().epoch_unix_ns = unix_ns;
     }

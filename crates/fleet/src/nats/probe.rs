@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::listed::Offset;
 use crate::nats::bus::Bus;
-use crate::nats::clock::unix_ns;
+use crate::nats::clock::CoordinatorClock;
 use crate::nats::wire::{Answer, Ask};
 
 /// An agent that does not answer within this is silent.
@@ -62,19 +62,21 @@ pub(crate) fn probes(hosts: usize) -> Probes {
 /// An answer to a request for the clock.
 pub(crate) struct Probed {
     pub(crate) offset: Offset,
+    /// By how much its wall clock is ahead of that clock, ns.
+    pub(crate) set_ns: i64,
     pub(crate) lease_left_ms: u64,
     /// From the request to the answer.
     way: Duration,
 }
 
 /// Asks for the clock once; `None` if there is no answer in time.
-pub(crate) async fn probe(bus: &Bus, name: &str) -> Option<Probed> {
-    let (sent, sent_ns) = (Instant::now(), unix_ns());
-    let Answer::Time { unix_ns, lease_left_ms } = bus.ask(name, &Ask::Time, ASK_LIMIT).await? else {
+pub(crate) async fn probe(bus: &Bus, clock: CoordinatorClock, name: &str) -> Option<Probed> {
+    let (sent, sent_ns) = (Instant::now(), clock.unix_ns());
+    let Answer::Time { unix_ns, set_ns, lease_left_ms } = bus.ask(name, &Ask::Time, ASK_LIMIT).await? else {
         return None;
     };
     let way = sent.elapsed();
-    Some(Probed { offset: Offset::of(sent_ns, way, unix_ns), lease_left_ms, way })
+    Some(Probed { offset: Offset::of(sent_ns, way, unix_ns), set_ns, lease_left_ms, way })
 }
 
 /// What several answers of a host say.
@@ -108,14 +110,23 @@ async fn measured<F: Future<Output = Option<Probed>>>(
         far = if is_far(&probed) { far + 1 } else { 0 };
         of.answers += 1;
         of.ways += probed.way;
-        of.best = Probed { offset: of.best.offset.better(probed.offset), ..probed };
+        // The wall clock is that of the same answer: another run may have begun meanwhile.
+        let is_better = probed.offset.error_ns < of.best.offset.error_ns;
+        let (offset, set_ns) =
+            if is_better { (probed.offset, probed.set_ns) } else { (of.best.offset, of.best.set_ns) };
+        of.best = Probed { offset, set_ns, ..probed };
     }
     of
 }
 
 /// The same of an agent that has answered once, all in the time of one host.
-pub(crate) async fn best(bus: &Bus, name: &str, first: Probed, probes: Probes) -> Probed {
-    measured(first, probes, Instant::now() + probes.of_each, || probe(bus, name)).await.best
+pub(crate) async fn best(
+    (bus, clock): (&Bus, CoordinatorClock),
+    name: &str,
+    first: Probed,
+    probes: Probes,
+) -> Probed {
+    measured(first, probes, Instant::now() + probes.of_each, || probe(bus, clock, name)).await.best
 }
 
 /// The clocks of hosts as they are now.
@@ -137,15 +148,16 @@ impl Round {
 
 /// Measures the clocks of hosts, each by so many requests. One that does not answer is left out, and so are those whose
 /// turn does not come within [`round_limit`]: many silent ones would hold up the others.
-pub(crate) async fn offsets(bus: &Bus, hosts: Vec<String>, each: Probes) -> Round {
-    round(hosts, each, |host| {
+pub(crate) async fn offsets(bus: &Bus, clock: CoordinatorClock, hosts: Vec<String>, each: Probes) -> Round {
+    round(clock, hosts, each, |host| {
         let bus = bus.clone();
-        async move { probe(&bus, &host).await }
+        async move { probe(&bus, clock, &host).await }
     })
     .await
 }
 
 async fn round<F: Future<Output = Option<Probed>>>(
+    clock: CoordinatorClock,
     hosts: Vec<String>,
     each: Probes,
     ask: impl Fn(String) -> F,
@@ -156,7 +168,7 @@ async fn round<F: Future<Output = Option<Probed>>>(
         // Who is silent at first may be so for longer than its part.
         let first = timeout_at(end, ask(host.clone())).await.ok()??;
         let measured = measured(first, each, until, || ask(host.clone())).await;
-        Some((host, unix_ns(), measured))
+        Some((host, clock.unix_ns(), measured))
     });
     let of_hosts = of_hosts.buffer_unordered(AT_A_TIME).filter_map(std::future::ready);
     let add = |mut all: Round, (host, at_unix_ns, of): (String, i64, Measured)| {
@@ -186,13 +198,14 @@ mod tests {
                     tokio::time::sleep(way).await;
                 }
                 let offset = Offset { ahead_ns: 0, error_ns: error_ns(number) };
-                Some(Probed { offset, lease_left_ms: 0, way: sent.elapsed() })
+                Some(Probed { offset, set_ns: 0, lease_left_ms: 0, way: sent.elapsed() })
             }
         };
+        let clock = CoordinatorClock::begin();
         let names = (0..hosts).map(|host| host.to_string()).collect();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let began = Instant::now();
-        let round = runtime.block_on(round(names, of_a_step(hosts), ask));
+        let round = runtime.block_on(round(clock, names, of_a_step(hosts), ask));
         (round, began.elapsed())
     }
 

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use assay_record::{ClockOffset, RunSetting};
 use assay_runner::{Follower, Sinks, Stage, label_of};
@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 use crate::error::FleetError;
 use crate::listed::{HostList, HostState, ListedHost};
 use crate::nats::bus::{Bus, check_name};
-use crate::nats::clock::unix_ns;
+use crate::nats::clock::CoordinatorClock;
 use crate::nats::conduct::{Conductor, call_off};
 use crate::nats::follow::Claim;
 use crate::nats::hosts::listed;
@@ -24,7 +24,7 @@ use crate::nats::reading::Reading;
 use crate::nats::shared::written_by_several;
 use crate::nats::task::TaskOptions;
 use crate::nats::waiting::{Wait, saying, says};
-use crate::nats::wire::{Answer, Ask, Noted, Placed, Task, parsed};
+use crate::nats::wire::{Answer, Ask, Noted, Placed, Task, parsed, version};
 use crate::order::{BusOptions, FleetDone, FleetOrder, HostChoice};
 
 /// The list of hosts comes within this, or the server is not well.
@@ -38,7 +38,8 @@ pub fn run(order: &FleetOrder, mut sinks: Sinks<'_>) -> Result<FleetDone, FleetE
     sinks.follower.stage(Stage::Inspecting);
     let runtime = runtime()?;
     let bus = runtime.block_on(Bus::connect(&order.bus, "assay run"))?;
-    let clocks_unix_ns = Some(unix_ns());
+    let clock = CoordinatorClock::begin();
+    let clocks_unix_ns = Some(clock.unix_ns());
     let list = saying(listed_in_time(&bus), sinks.follower, || {
         "waiting for the NATS server, which sends the list of hosts".to_owned()
     });
@@ -46,7 +47,7 @@ pub fn run(order: &FleetOrder, mut sinks: Sinks<'_>) -> Result<FleetDone, FleetE
     let hosts = chosen(&list, order)?;
     let names: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
     let clocks = clocks(&hosts);
-    let placed = Placed { hosts: names, clocks, clocks_unix_ns, ..placed(order, sinks.store)? };
+    let placed = Placed { hosts: names, clocks, clocks_unix_ns, ..placed(order, clock, sinks.store)? };
     let placement = placed.plan.placed(&placed.hosts, placed.targets)?;
     let may_overwrite = !order.order.options.overwrite.is_empty();
     if let Some(why) = written_by_several(&placement, &order.targets, may_overwrite) {
@@ -57,7 +58,7 @@ pub fn run(order: &FleetOrder, mut sinks: Sinks<'_>) -> Result<FleetDone, FleetE
     let claim = runtime.block_on(Claim::first(&bus, &placed.run))?;
     runtime.block_on(ask_to_inspect(&bus, order, &placed, &placement, sinks.follower))?;
     let reading = Reading::new(bus.clone(), &placed.run, placed.hosts.len());
-    Conductor::new(runtime, (bus, claim), placed, reading, stop)?.conduct(&mut sinks)
+    Conductor::new(runtime, (bus, clock, claim), placed, reading, stop)?.conduct(&mut sinks)
 }
 
 /// Follows a run whose coordinator has ended, from its first event on. What the store has of it is replaced.
@@ -78,6 +79,11 @@ pub fn attach(
     let Some(Noted::Placed(placed)) = first.first().and_then(|message| parsed(&message.payload)) else {
         return Err(not_there());
     };
+    // Neither its agents nor its notes would be understood.
+    if placed.version != version() {
+        let (run, theirs, ours) = (run.to_owned(), placed.version, version());
+        return Err(FleetError::BegunByOther { run, theirs, ours });
+    }
     let known = sinks.store.filter(|store| store.row(run).is_ok());
     let may_follow = || match known.map(|store| store.is_going_on(run)).transpose()? {
         Some(true) => Err(FleetError::Followed { run: run.to_owned(), by: "another process".to_owned() }),
@@ -86,7 +92,8 @@ pub fn attach(
     let claim = runtime.block_on(Claim::next(&bus, run, may_follow))?;
     known.map(|store| store.remove(run)).transpose()?;
     let reading = Reading::new(bus.clone(), run, placed.hosts.len());
-    Conductor::new(runtime, (bus, claim), *placed, reading, stop)?.conduct(&mut sinks)
+    Conductor::new(runtime, (bus, CoordinatorClock::begin(), claim), *placed, reading, stop)?
+        .conduct(&mut sinks)
 }
 
 /// Returns the agents on the bus. Each request has a limit of its own, and there are as many as hosts.
@@ -148,12 +155,12 @@ fn clocks(hosts: &[&ListedHost]) -> BTreeMap<String, ClockOffset> {
 }
 
 /// What the record has besides the plan of each host.
-fn placed(order: &FleetOrder, store: Option<&Store>) -> Result<Placed, FleetError> {
+fn placed(order: &FleetOrder, clock: CoordinatorClock, store: Option<&Store>) -> Result<Placed, FleetError> {
     let of = &order.order;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let started_unix_ms = u64::try_from(now.as_millis()).map_err(|_| FleetError::Clock)?;
+    let now_ns = u64::try_from(clock.unix_ns()).map_err(|_| FleetError::Clock)?;
+    let started_unix_ms = now_ns / 1_000_000;
     // Agents remember the last run that they were asked for, also one that was refused and is in no store.
-    let mut at = u64::from(now.subsec_nanos()) << 32 | u64::from(std::process::id());
+    let mut at = (now_ns % 1_000_000_000) << 32 | u64::from(std::process::id());
     let random = split_mix(&mut at);
     let run = match (&of.run, store) {
         (Some(run), _) => run.clone(),
@@ -162,6 +169,7 @@ fn placed(order: &FleetOrder, store: Option<&Store>) -> Result<Placed, FleetErro
     };
     let repetition = of.turn.as_ref().map(|turn| turn.repetition(&run));
     Ok(Placed {
+        version: version(),
         label: label_of(of.label.clone(), of.turn.as_ref(), &run),
         run,
         started_unix_ms,

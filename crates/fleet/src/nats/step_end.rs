@@ -1,11 +1,13 @@
 //! The end of a step on several hosts as the end of one step.
 
 use assay_record::{
-    ClockDrift, ClockOffset, HostEnd, JobEnd, PathMoment, StepCpu, StepEnd, StepId, StepReason,
+    ClockDrift, ClockOffset, HostEnd, JobEnd, PathMoment, PlaceSample, StepCpu, StepEnd, StepId, StepReason,
 };
 
 /// Moments of paths that the end of a step keeps of all hosts together.
 const PATH_MOMENTS_MAX: usize = 4096;
+/// I/Os with their places that the end of a step keeps of all hosts together; one host keeps 1,024.
+const PLACES_MAX: usize = 16_384;
 
 /// A step on a host.
 pub(crate) struct HostStep<'a> {
@@ -32,9 +34,9 @@ pub(crate) struct HostStep<'a> {
 
 /// Returns the end of a step that at least one host has ended.
 pub(crate) fn merged_end(step: StepId, hosts: &[HostStep<'_>]) -> StepEnd {
-    let ends = || hosts.iter().filter_map(|host| Some((host, host.end?)));
+    let ends = || (0..).zip(hosts).filter_map(|(number, host)| Some((number, host, host.end?)));
     let mut merged = StepEnd::new(step, reason(hosts), jobs(hosts), cpu(hosts));
-    for (host, end) in ends() {
+    for (number, host, end) in ends() {
         let job = |local: u32| host.jobs.get(local as usize).copied().unwrap_or(0);
         let member = |member: &str| format!("{}:{member}", host.name);
         merged.failures.extend(end.failures.iter().cloned().map(|mut of| {
@@ -74,9 +76,16 @@ pub(crate) fn merged_end(step: StepId, hosts: &[HostStep<'_>]) -> StepEnd {
         merged.gaps.extend(end.gaps.iter().cloned().map(|mut of| {
             of.start_ns += host.since_start_ns;
             of.end_ns += host.since_start_ns;
+            of.since_window_ns = of.since_window_ns.map(|ns| ns.saturating_add_unsigned(host.shift_ns));
+            of.host = Some(number);
+            of
+        }));
+        merged.places.extend(end.places.iter().cloned().map(|mut of| {
+            of.job = job(of.job);
             of
         }));
     }
+    thin(&mut merged.places);
     merged.path_moments.sort_by_key(|of| of.since_window_ns);
     shorten(&mut merged.path_moments);
     merged.failures.truncate(StepEnd::KEPT);
@@ -91,6 +100,22 @@ fn shorten(moments: &mut Vec<PathMoment>) {
     moments.truncate(PATH_MOMENTS_MAX);
     if let Some(last) = moments.last().cloned() {
         moments.push(PathMoment { says: format!("{left_out} later events of paths are left out"), ..last });
+    }
+}
+
+/// Leaves every second, third or later sample, whole: a few hosts with all that they kept say more of their targets
+/// than some I/Os of each of a thousand.
+fn thin(places: &mut Vec<PlaceSample>) {
+    let kept = |places: &[PlaceSample]| places.iter().map(|sample| sample.ios.len()).sum::<usize>();
+    let every = kept(places).div_ceil(PLACES_MAX).max(1);
+    let mut number = 0;
+    places.retain(|_| {
+        number += 1;
+        number % every == 1 || every == 1
+    });
+    // Those that were left may be the longer ones.
+    while kept(places) > PLACES_MAX {
+        places.pop();
     }
 }
 
@@ -162,6 +187,26 @@ fn cpu(hosts: &[HostStep<'_>]) -> StepCpu {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// They were dropped, and no slow region or member was ever found over hosts.
+    #[test]
+    fn ios_with_their_places_are_kept_whole_of_as_many_hosts_as_there_is_room_for() {
+        let of = |ios: u64| {
+            let ios = (0..ios).map(|number| assay_record::PlacedIo(0, number, number)).collect();
+            PlaceSample { job: 0, every: 1, ios }
+        };
+        let thinned = |lengths: &mut dyn Iterator<Item = u64>| {
+            let mut places: Vec<PlaceSample> = lengths.map(of).collect();
+            thin(&mut places);
+            places.iter().map(|sample| sample.ios.len()).collect::<Vec<_>>()
+        };
+        assert_eq!(thinned(&mut std::iter::repeat_n(1024, 16)), [1024; 16]);
+        let many = thinned(&mut std::iter::repeat_n(1024, 1000));
+        assert!(many.len() >= 15 && many.iter().all(|ios| *ios == 1024), "{many:?}");
+        assert_eq!(thinned(&mut std::iter::repeat_n(16, 64_000)).len(), 1016, "hosts with many workers");
+        let uneven = thinned(&mut (0..64).map(|number| if number % 4 == 0 { 1024 } else { 1 }));
+        assert!(uneven.iter().sum::<usize>() <= PLACES_MAX, "{uneven:?}");
+    }
 
     #[test]
     fn a_thousand_hosts_that_lose_a_path_make_no_record_of_megabytes() {

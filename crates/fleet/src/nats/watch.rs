@@ -9,6 +9,7 @@ use futures_util::future::join_all;
 
 use crate::listed::Offset;
 use crate::nats::bus::Bus;
+use crate::nats::clock::CoordinatorClock;
 use crate::nats::drift::Track;
 use crate::nats::probe::{ASK_LIMIT, Probes, offsets, probes};
 use crate::nats::wire::{Answer, Ask};
@@ -62,7 +63,7 @@ struct Known {
 
 impl Watch {
     /// Begins to ask these hosts about a run, until nobody wants to know any more.
-    pub(crate) fn begin(bus: Bus, run: String, hosts: &[String]) -> Self {
+    pub(crate) fn begin((bus, clock): (Bus, CoordinatorClock), run: String, hosts: &[String]) -> Self {
         let now = Instant::now();
         let watch = Self(Arc::new(Mutex::new(Known {
             heard: hosts.iter().map(|host| (host.clone(), now)).collect(),
@@ -74,7 +75,7 @@ impl Watch {
             clocks: BTreeMap::new(),
             has_news: false,
         })));
-        tokio::spawn(measure(Arc::downgrade(&watch.0), bus.clone(), hosts.len()));
+        tokio::spawn(measure(Arc::downgrade(&watch.0), (bus.clone(), clock), hosts.len()));
         tokio::spawn(pulse(Arc::downgrade(&watch.0), bus.clone()));
         tokio::spawn(ask(Arc::downgrade(&watch.0), bus, run, ask_every(hosts.len())));
         watch
@@ -253,7 +254,7 @@ async fn ask(known: Weak<Mutex<Known>>, bus: Bus, run: String, every: Duration) 
 
 /// Measures the clocks as long as anybody wants to know, beside the questions whether the hosts are there: hosts that
 /// fall silent meanwhile must not delay those.
-async fn measure(known: Weak<Mutex<Known>>, bus: Bus, hosts: usize) {
+async fn measure(known: Weak<Mutex<Known>>, (bus, clock): (Bus, CoordinatorClock), hosts: usize) {
     let every = CLOCKS_EVERY + CLOCKS_LATER * u32::try_from(hosts).unwrap_or(u32::MAX);
     loop {
         tokio::time::sleep(every).await;
@@ -262,7 +263,7 @@ async fn measure(known: Weak<Mutex<Known>>, bus: Bus, hosts: usize) {
         // The watch ends when nobody holds it, so it is not held while hosts are asked.
         drop(watch);
         let each = Probes { least: CLOCK_PROBES, most: CLOCK_PROBES, ..probes(hosts.len()) };
-        let offsets = offsets(&bus, hosts, each).await.offsets;
+        let offsets = offsets(&bus, clock, hosts, each).await.offsets;
         let Some(watch) = known.upgrade().map(Watch).filter(|_| !offsets.is_empty()) else { continue };
         watch.add_clocks(&offsets);
     }

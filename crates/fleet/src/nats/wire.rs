@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::nats::task::TaskOptions;
 
 /// Version of what is said on the bus. With that of the program it must be equal on both sides.
-const PROTOCOL: u32 = 4;
+const PROTOCOL: u32 = 5;
 
 /// Returns the version that both sides must have.
 pub(crate) fn version() -> String {
@@ -67,7 +67,7 @@ pub(crate) enum Ask {
         run: String,
         /// Its step, as the task counts.
         step: StepId,
-        /// Wall clock of the agent, ns since 1970.
+        /// Clock of the agent, ns since 1970.
         at_unix_ns: i64,
     },
     /// To end the measured window of a step.
@@ -99,8 +99,10 @@ pub(crate) struct Task {
 pub(crate) enum Answer {
     /// Its clock, and the rest of its lease.
     Time {
-        /// Wall clock, ns since 1970.
+        /// Its clock, ns since 1970: the wall clock as it was when its present run began, which nobody sets since.
         unix_ns: i64,
+        /// By how much the wall clock was set since then, ns.
+        set_ns: i64,
         /// The server drops its announcement after this unless it is renewed, ms.
         lease_left_ms: u64,
     },
@@ -117,7 +119,7 @@ pub(crate) enum Answer {
 pub(crate) struct Said {
     /// From 1, without gaps. A message that arrives twice counts once.
     pub(crate) number: u64,
-    /// When the clock of its events showed 0, by the agent's wall clock, ns since 1970.
+    /// When the clock of its events showed 0, by the agent's clock, ns since 1970.
     pub(crate) epoch_unix_ns: i64,
     /// In the order in which it happened.
     pub(crate) what: Vec<What>,
@@ -192,6 +194,9 @@ pub(crate) enum Noted {
 /// What runs where, and what the store keeps with it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Placed {
+    /// [`version`] of who began it; empty where that was one of before.
+    #[serde(default)]
+    pub(crate) version: String,
     pub(crate) run: String,
     pub(crate) started_unix_ms: u64,
     /// The plan before it was placed on hosts: its placement follows from it, and would not fit into a message for

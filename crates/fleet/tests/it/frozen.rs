@@ -77,7 +77,7 @@ fn serve(asked: &str) {
             assay_runner::run(order, &assay_target::open, Sinks { store: None, follower: &mut follower })
                 .map_err(|error| (error.consequence(), error.to_string()))
         }),
-        clock_ahead_ns: 0,
+        wall: super::ahead(0),
     };
     let agent = Agent::start(&options).unwrap();
     std::io::Write::write_all(&mut std::io::stdout(), b"ready\n").unwrap();

@@ -1,6 +1,8 @@
 //! Agents and the list of hosts, on a real nats-server.
 #![expect(clippy::unwrap_used, reason = "a panic in a test is a test that failed")]
 
+mod clocks;
+mod exact;
 mod forged;
 mod frozen;
 mod runs;
@@ -11,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use assay_fleet::{
-    Agent, AgentOptions, AgentStop, Allowed, BusOptions, FleetError, HostList, HostState, hosts,
+    Agent, AgentOptions, AgentStop, Allowed, BusOptions, FleetError, HostList, HostState, WallClock, hosts,
 };
 use assay_runner::Sinks;
 use assay_testkit::nats::{self, Nats};
@@ -33,8 +35,15 @@ fn options(name: &str, bus: BusOptions, config: &str, clock_ahead_ns: i64) -> Ag
             assay_runner::run(order, &assay_target::open, sinks)
                 .map_err(|error| (error.consequence(), error.to_string()))
         }),
-        clock_ahead_ns,
+        wall: ahead(clock_ahead_ns),
     }
+}
+
+/// A wall clock that is so much ahead.
+fn ahead(ahead_ns: i64) -> WallClock {
+    let wall = WallClock::default();
+    wall.set_ahead(ahead_ns);
+    wall
 }
 
 /// An agent in a thread of its own.

@@ -23,7 +23,7 @@ access = [{ size = "4KiB", random = 100 }]
 run = "1s"
 "#;
 
-fn order(nats: &Nats, plan: &str, hosts: &[&str], targets: &[&str]) -> FleetOrder {
+pub(crate) fn order(nats: &Nats, plan: &str, hosts: &[&str], targets: &[&str]) -> FleetOrder {
     order_on(bus(nats), plan, hosts, targets)
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn order_on(bus: BusOptions, plan: &str, hosts: &[&str], targets: &[&
 
 /// Hears the events, and does something at the first interval.
 pub(crate) struct Hearing<'h> {
-    events: Vec<Event>,
+    pub(crate) events: Vec<Event>,
     at_first_interval: Option<Box<dyn FnOnce() + 'h>>,
 }
 
@@ -88,7 +88,7 @@ impl<'h> Hearing<'h> {
         })
     }
 
-    fn intervals(&self) -> impl Iterator<Item = &Interval> {
+    pub(crate) fn intervals(&self) -> impl Iterator<Item = &Interval> {
         self.events.iter().filter_map(|event| match &event.what {
             RunEvent::Interval(interval) => Some(&**interval),
             _ => None,
@@ -126,7 +126,7 @@ fn events_of(store: &Store, run: &str) -> Vec<Event> {
     events
 }
 
-fn summary(store: &Store, run: &str) -> RunSummary {
+pub(crate) fn summary(store: &Store, run: &str) -> RunSummary {
     let mut collector = Collector::new(&store.header(run).unwrap());
     events_of(store, run).iter().for_each(|event| collector.add(event));
     collector.summary()

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let output = check_paths(args, &targets)?;
     let array = array_of_run(args.array.as_deref(), (&targets, fleet.as_ref()), &store)?;
     let setting = RunSetting {
-        price: price_of_run(args.price.as_ref(), &targets, &store)?,
+        price: price_of_run(args.price.as_ref(), (&targets, fleet.as_ref()), &store)?,
         journal: journal_of(args, &targets, &store)?,
         ..RunSetting::default()
     };
@@ -50,7 +50,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     baseline::check_gates(&changes(&args.fail_if), &store, &plan.name, &targets, fleet.as_ref())?;
     let go = |order: Order| execute_on(fleet.as_ref(), &targets, order, &store);
     let order = |plan: Plan| -> anyhow::Result<Order> {
-        let (array, stated) = (array.clone(), memory_of_run(&args.stated, &targets, &store)?);
+        let stated = memory_of_run(&args.stated, (&targets, fleet.as_ref()), &store)?;
+        let array = array.clone();
         Ok(Order { array, stated, ..args.io.order(plan, here, args.size, &stop)? })
     };
     if search.is_some() {

@@ -7,7 +7,6 @@ use futures_util::future::join_all;
 
 use super::{Conductor, TELL_AGAIN, call_off, refusal};
 use crate::error::FleetError;
-use crate::nats::clock::unix_ns;
 use crate::nats::merge::Standing;
 use crate::nats::waiting::{Patience, Wait, Waiting};
 use crate::nats::watch::STOP_LIMIT;
@@ -83,7 +82,7 @@ impl Conductor {
             false => (Wait::Inspect, self.merge.inspecting(), self.merge.placed().hosts.len(), None),
         };
         let due = due_unix_ns.and_then(|due| {
-            let left_ns = due.saturating_sub(unix_ns());
+            let left_ns = due.saturating_sub(self.clock.unix_ns());
             let left = Duration::from_nanos(left_ns.unsigned_abs());
             if left_ns < 0 { now.checked_sub(left) } else { now.checked_add(left) }
         });
@@ -94,7 +93,7 @@ impl Conductor {
         for (host, why) in waited.given_up {
             let (bus, ask, asked) = (self.bus.clone(), Ask::Stop(self.run()), host.clone());
             self.runtime.spawn(async move { bus.ask(&asked, &ask, STOP_LIMIT).await });
-            self.note(&Noted::Lost { host, why, at_unix_ns: unix_ns() });
+            self.note(&Noted::Lost { host, why, at_unix_ns: self.clock.unix_ns() });
         }
     }
 }

@@ -22,6 +22,7 @@ fn placed_on(hosts: &[&str]) -> Placed {
         ((*host).to_owned(), ClockOffset { ahead_ns: at * 3 * SECOND as i64, error_ns: 50 })
     };
     Placed {
+        version: String::new(),
         run: "r".into(),
         started_unix_ms: 1_000_000,
         plan,
@@ -200,6 +201,32 @@ fn a_host_that_begins_late_is_shifted_by_as_much() {
     let events = all(said(&placed, 0, 0), said(&placed, 1, SECOND / 2));
     assert_eq!(intervals(&events)[1], (1, SECOND / 2, 20));
     assert_eq!(end_of(&events).hosts[1].first_io_ns, Some(SECOND as i64 / 2 + 7));
+}
+
+/// It was said of a run of three hosts that "the wall clock" was set.
+#[test]
+fn a_gap_says_which_host_had_it_and_lies_where_its_intervals_are() {
+    use assay_record::{Gap, GapKind, GapPlace};
+    let placed = placed();
+    let mut b = said(&placed, 1, SECOND / 2);
+    for what in b.iter_mut().flat_map(|said| &mut said.what) {
+        if let What::Event(event) = what
+            && let RunEvent::StepEnded(end) = &mut event.what
+        {
+            end.gaps = vec![Gap {
+                kind: GapKind::ClockBack,
+                length_ns: 3 * SECOND,
+                start_ns: 2 * SECOND,
+                end_ns: 2 * SECOND,
+                place: GapPlace::Window,
+                since_window_ns: Some(SECOND as i64 / 2),
+                host: None,
+            }];
+        }
+    }
+    let events = all(said(&placed, 0, 0), b);
+    let gaps: Vec<_> = end_of(&events).gaps.iter().map(|gap| (gap.host, gap.since_window_ns)).collect();
+    assert_eq!(gaps, [(Some(1), Some(SECOND as i64))]);
 }
 
 /// What happened to the paths of a late host is drawn where its intervals are.

@@ -1,6 +1,6 @@
 //! What a server exports for Prometheus: the last value of each test per target, what runs now, faults, baselines.
 
-use assay_record::{FigureDigest, TestDigest};
+use assay_record::{FigureDigest, HostDigest, TestDigest};
 
 use super::exposition::{About, Exposition, Kind, Labels};
 
@@ -127,6 +127,7 @@ pub struct StoredRuns<'s> {
 pub fn served(served: &Served<'_>) -> String {
     let mut text = Exposition::default();
     last(&mut text, &served.last);
+    hosts(&mut text, &served.last);
     live(&mut text, &served.live);
     checked(&mut text, &served.checked);
     baselines(&mut text, &served.baselines);
@@ -143,6 +144,7 @@ pub fn served_names() -> Vec<&'static str> {
         families.iter().map(|family| family.about.name)
     }
     names(&last_families())
+        .chain(names(&host_families()))
         .chain(names(&live_families()))
         .chain(names(&checked_families()))
         .chain(names(&baselines_families()))
@@ -252,6 +254,51 @@ fn last(text: &mut Exposition, last: &[LastValue<'_>]) {
         let targets = last.targets.to_string();
         // Of one target it is none, so that series keep their name.
         of.extend((last.targets > 1).then_some(("targets", targets.as_str())));
+        labels(&of, &last.settings)
+    });
+}
+
+/// What one host had of a test that several did together.
+struct HostValue<'l, 's> {
+    last: &'l LastValue<'s>,
+    host: &'l HostDigest,
+}
+
+fn host_families<'l, 's>() -> [Of<HostValue<'l, 's>>; 2] {
+    [
+        of(
+            "assay_host_io_rate_per_second",
+            "",
+            "I/Os per second of one host in the last complete run over several.",
+            |of| Some(of.host.iops),
+        ),
+        of(
+            "assay_host_throughput_bytes_per_second",
+            "",
+            "Bytes per second of one host in the last complete run over several.",
+            |of| Some(of.host.mib_per_s * BYTES_OF_MIB),
+        ),
+    ]
+}
+
+/// Beside each target of a run over several hosts the rate of its own host: the other figures are of all of them.
+fn hosts(text: &mut Exposition, last: &[LastValue<'_>]) {
+    let own = |last| {
+        let LastValue { target, test, .. }: &LastValue<'_> = last;
+        let host =
+            test.hosts.iter().find(|host| target.split_once(':').is_some_and(|(name, _)| name == host.name));
+        host.map(|host| HostValue { last, host })
+    };
+    let values: Vec<HostValue<'_, '_>> = last.iter().filter_map(own).collect();
+    families(text, &host_families(), &values, |HostValue { last, host }| {
+        let (test, step) = (last.test.test.as_str(), last.test.step.as_str());
+        let of = [
+            ("host", host.name.as_str()),
+            ("target", last.target),
+            ("plan", last.plan),
+            ("test", test),
+            ("step", step),
+        ];
         labels(&of, &last.settings)
     });
 }
