@@ -171,21 +171,22 @@ pub fn html(header: &RunHeader, summary: &RunSummary) -> String {
             text.push_str(&format!("<p><strong>{title}:</strong> {}</p>\n", escape(says)));
         }
     }
+    text.push_str(&chart(&of));
     if !of.ruled_out.is_empty() {
         text.push_str("<p>Ruled out, less than 1 % each:</p>\n<ul>\n");
         of.ruled_out.iter().for_each(|says| text.push_str(&format!("<li>{}.</li>\n", escape(says))));
         text.push_str("</ul>\n");
     }
     text.push_str(&table(&of));
-    text.push_str(&chart(&of));
     text
 }
 
 fn table(of: &Diagnosis) -> String {
     let name = |index: usize| of.odds.get(index).map_or("", |odds| odds.name);
     let mut text = format!(
-        "<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr><th>Experiment</th><th class=\"w\">Quantity</th>\
-         <th>Expected if {}</th><th>Expected if {}</th><th>Measured (95 %)</th></tr></thead>\n<tbody>\n",
+        "<h3>What each experiment showed</h3>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"beside\">\n\
+         <thead><tr><th>Experiment</th><th class=\"w\">Quantity</th><th>Measured (95 %)</th><th>Expected if {}</th>\
+         <th>Expected if {}</th></tr></thead>\n<tbody>\n",
         escape(name(0)),
         escape(name(1))
     );
@@ -193,9 +194,9 @@ fn table(of: &Diagnosis) -> String {
         let cells = [
             row.experiment.name().to_owned(),
             row.quantity.clone(),
+            measured(row),
             range(row.expected_first),
             range(row.expected_second),
-            measured(row),
         ];
         let cell = |(index, cell): (usize, &String)| {
             format!("<td{}>{}</td>", if index == 1 { " class=\"w\"" } else { "" }, escape(cell))
@@ -208,9 +209,11 @@ fn table(of: &Diagnosis) -> String {
 }
 
 fn chart(of: &Diagnosis) -> String {
+    let name =
+        |cause: Cause| of.odds.iter().find(|odds| odds.cause == cause).map_or(cause.name(), |of| of.name);
     let lines: Vec<Line> = drawn(of)
         .map(|cause| Line {
-            name: cause.name().to_owned(),
+            name: name(cause).to_owned(),
             pieces: vec![
                 (1..)
                     .zip(&of.series)

@@ -2,6 +2,7 @@
 //! say these sentences and no others.
 
 mod among;
+mod disturbed;
 
 use assay_analysis::compare::{Change, Comparison, TestPair};
 use assay_analysis::{
@@ -181,11 +182,15 @@ fn spoilt(measured: &[&StepSummary], findings: &[Finding]) -> Option<Said> {
         return None;
     }
     // The findings stand in full beside this sentence, so it names them.
-    let mut rules: Vec<&str> =
-        findings.iter().filter(|f| is_disturbance(f)).map(|f| f.rule.as_str()).collect();
-    rules.dedup();
+    let mut by: Vec<&str> = Vec::new();
+    for finding in findings.iter().filter(|f| is_disturbance(f)) {
+        let words = disturbed::words(&finding.rule);
+        if !by.contains(&words) {
+            by.push(words);
+        }
+    }
     let of = if measured.len() == 1 { "the test" } else { "every test" };
-    Some(Said::new(Tone::Bad, format!("Not usable: {of} was disturbed ({}).", rules.join(", "))))
+    Some(Said::new(Tone::Bad, format!("Not usable: {of} was disturbed by {}.", by.join(", and by "))))
 }
 
 fn by_baseline(before: Before<'_>) -> Said {

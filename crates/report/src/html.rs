@@ -225,12 +225,17 @@ fn findings_list(summary: &RunSummary, findings: &[Finding]) -> String {
     text
 }
 
+/// How grave a finding is, as it stands before it.
+fn mark(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Critical => "✖ Critical",
+        Severity::Warning => "▲ Warning",
+        Severity::Info => "● Info",
+    }
+}
+
 fn finding_item(summary: &RunSummary, finding: &Finding) -> String {
-    let (class, mark) = match finding.severity {
-        Severity::Critical => ("critical", "✖ Critical"),
-        Severity::Warning => ("warning", "▲ Warning"),
-        Severity::Info => ("info", "● Info"),
-    };
+    let (class, mark) = (finding.severity.name(), mark(finding.severity));
     let mut text =
         format!("<li class=\"{class}\"><span class=\"sev\">{mark}</span> {}", unbroken(&finding.says));
     if !finding.next.is_empty() {
@@ -248,7 +253,7 @@ fn finding_item(summary: &RunSummary, finding: &Finding) -> String {
     let rule = methods::rule_link(&finding.rule);
     if let Some((test, TimeRange { from_s, to_s })) = timeline::moment(summary, finding) {
         text.push_str(&format!(
-            " {MOMENT}test={test}&amp;from={from_s:.3}&amp;to={to_s:.3}\">seen from {from_s:.0} to {to_s:.0} s</b>"
+            " {MOMENT}test={test}&amp;from={from_s:.3}&amp;to={to_s:.3}\">in the chart, {from_s:.0} to {to_s:.0} s</b>"
         ));
     }
     text.push_str(&format!(

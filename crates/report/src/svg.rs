@@ -72,8 +72,8 @@ fn frame(title: &str, x: &Axis, y: &Axis, legend: (Swatch, &[String]), body: &st
     let slant = Slant::of(x);
     let (legend, above) = legend_text(legend.0, legend.1);
     let mut svg = format!(
-        "<svg viewBox=\"0 {:.0} {WIDTH} {:.0}\" role=\"img\" aria-label=\"{}\">\n<text class=\"t\" x=\"0\" \
-         y=\"{:.0}\">{}</text>\n",
+        "<svg class=\"chart\" viewBox=\"0 {:.0} {WIDTH} {:.0}\" role=\"img\" aria-label=\"{}\">\n\
+         <text class=\"t\" x=\"0\" y=\"{:.0}\">{}</text>\n",
         -above,
         HEIGHT + slant.room() + above,
         escape(&titled),

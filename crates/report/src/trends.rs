@@ -87,7 +87,7 @@ pub fn page(target: &str, trends: &[Trend], events: &[TrendEvent]) -> String {
             TrendView { trend: &condensed, baseline: None, events, others: Others::Left, links: Links::None };
         body.push_str(&format!("<h2>{}</h2>\n", escape(&of.plan)));
         body.push_str(&trend(view));
-        body.push_str(&trend_changes(of, &[], Links::None));
+        body.push_str(&trend_changes(of, &[], events, Links::None));
     }
     alone(&format!("Trends of {target}"), &body)
 }

@@ -148,7 +148,7 @@ impl App {
         Ok(held)
     }
 
-    /// Returns the report of an ended run, made by `make` where it is not known.
+    /// Returns the report of an ended run or a prediction, made by `make` where it is not known.
     pub(crate) fn report(
         &self,
         key: &str,

@@ -134,10 +134,11 @@ impl Live<'_> {
             count => format!(" <a href=\"/runs/{}#findings\">{} more</a>", escape(run), count - 1),
         };
         format!(
-            "<ul class=\"findings\"><li class=\"{}\"><strong><a href=\"/methods#rule-{1}\" title=\"When this rule \
-             fires\">{1}</a></strong>: {2}{more}</li></ul>\n",
+            "<ul class=\"findings\"><li class=\"{}\"><a class=\"sev\" href=\"/methods#rule-{}\" title=\"When this \
+             rule fires\">{}</a> {}{more}</li></ul>\n",
             first.severity.name(),
             escape(rule_name(&first.rule)),
+            super::mark(first.severity),
             escape(&first.says)
         )
     }

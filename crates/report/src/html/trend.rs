@@ -108,10 +108,7 @@ fn chart(
         number,
         says: event.says.clone(),
     };
-    let step = |change: &ChangePoint| Step {
-        at_ms: change.at_unix_ms,
-        says: format!("{:+.0} %", (change.ratio - 1.0) * 100.0),
-    };
+    let step = |change: &ChangePoint| Step { at_ms: change.at_unix_ms, says: by(change.ratio) };
     let chart = TrendChart {
         title: &title,
         unit,
@@ -148,8 +145,8 @@ pub fn trend_events(events: &[TrendEvent], links: Links) -> String {
     }
 }
 
-/// Returns what changed at each change of a trend, in sentences.
-pub fn trend_changes(trend: &Trend, facts: &[ChangeFacts], links: Links) -> String {
+/// Returns what changed at each change of a trend, in sentences. `events` are numbered as in [`trend_events`].
+pub fn trend_changes(trend: &Trend, facts: &[ChangeFacts], events: &[TrendEvent], links: Links) -> String {
     let figures = [("IOPS", &trend.iops_changes), ("p99", &trend.p99_changes)];
     let item = |(figure, change): (&str, &ChangePoint)| {
         let started = number::minute(change.at_unix_ms);
@@ -157,16 +154,24 @@ pub fn trend_changes(trend: &Trend, facts: &[ChangeFacts], links: Links) -> Stri
             Links::Runs => format!("<a href=\"/runs/{0}\">{0}</a>", escape(&change.run)),
             Links::None => escape(&change.run),
         };
+        let is_fall = change.ratio < 1.0;
+        let (least, most) = match is_fall {
+            true => (change.ratio_hi, change.ratio_lo),
+            false => (change.ratio_lo, change.ratio_hi),
+        };
+        let percent = |ratio: f64| (ratio - 1.0) * if is_fall { -100.0 } else { 100.0 };
         let known = facts.iter().find(|known| known.run == change.run);
+        let beside = (1..).zip(events).filter(|(_, event)| event.run == change.run);
+        let beside: Vec<String> =
+            beside.map(|(number, event)| format!("{number}, {}", escape(&event.says))).collect();
         format!(
-            "<li><strong>{} {} from run {run} on</strong> ({}), {} of before (95 %: {} to {}). {}</li>\n",
-            figure,
-            if change.ratio < 1.0 { "fell" } else { "rose" },
-            escape(&started),
+            "<li><strong>{figure} {} by {:.0} % from run {run} on</strong> ({}; 95 %: {:.1} to {:.1} %). {}</li>\n",
+            if is_fall { "fell" } else { "rose" },
             percent(change.ratio),
-            percent(change.ratio_lo),
-            percent(change.ratio_hi),
-            known.map_or_else(String::new, |known| what_changed(&known.facts))
+            escape(&started),
+            percent(least),
+            percent(most),
+            what_changed(known, &beside)
         )
     };
     let all = figures.iter().flat_map(|(figure, changes)| changes.iter().map(|change| (*figure, change)));
@@ -174,19 +179,28 @@ pub fn trend_changes(trend: &Trend, facts: &[ChangeFacts], links: Links) -> Stri
     if items.is_empty() { items } else { format!("<ul class=\"changes\">\n{items}</ul>\n") }
 }
 
-fn what_changed(facts: &[FactChange]) -> String {
-    if facts.is_empty() {
-        return "The records of both runs show no other change: look at the storage itself.".to_owned();
-    }
+/// What the records show to have changed, and the numbered events of that run.
+fn what_changed(known: Option<&ChangeFacts>, beside: &[String]) -> String {
     let fact = |fact: &FactChange| {
         format!("{} from {} to {}", escape(&fact.what), escape(&fact.before), escape(&fact.after))
     };
-    let listed: Vec<String> = facts.iter().take(FACTS_MAX).map(fact).collect();
-    let more = match facts.len().saturating_sub(FACTS_MAX) {
-        0 => String::new(),
-        more => format!("; and {more} more"),
+    let facts = known.map_or(&[][..], |known| known.facts.as_slice());
+    let mut listed: Vec<String> = facts.iter().take(FACTS_MAX).map(fact).collect();
+    if let more @ 1.. = facts.len().saturating_sub(FACTS_MAX) {
+        listed.push(format!("and {more} more"));
+    }
+    let mut says = match beside {
+        [] => String::new(),
+        beside => format!("Just before it: {}. ", beside.join("; ")),
     };
-    format!("What changed with it: {}{more}.", listed.join("; "))
+    says.push_str(&match (listed.as_slice(), beside, known) {
+        ([], [], Some(_)) => {
+            "The records of both runs show no other change: look at the storage itself.".to_owned()
+        }
+        ([], ..) => String::new(),
+        (listed, ..) => format!("What changed with it: {}.", listed.join("; ")),
+    });
+    says.trim_end().to_owned()
 }
 
 /// Returns a point as it is drawn; `says` is what was otherwise in it.
@@ -218,6 +232,36 @@ fn scaled(us: FigureDigest, unit: impl Fn(f64) -> f64) -> FigureDigest {
     FigureDigest { value: unit(us.value), lo: us.lo.map(&unit), hi: us.hi.map(&unit) }
 }
 
-fn percent(ratio: f64) -> String {
-    format!("{:.1} %", ratio * 100.0)
+/// A change in whole percent, as it stands in a drawing.
+fn by(ratio: f64) -> String {
+    format!("{:+.0} %", (ratio - 1.0) * 100.0).replace('-', "\u{2212}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Beside a note "firmware 6.2" the page said that the records show no other change.
+    #[test]
+    fn a_change_names_what_happened_just_before_its_run() {
+        let none = ChangeFacts { run: "261130-aaaa".into(), facts: Vec::new() };
+        let says = what_changed(Some(&none), &["3, firmware 6.2".to_owned()]);
+        assert_eq!(says, "Just before it: 3, firmware 6.2.");
+        let says = what_changed(Some(&none), &[]);
+        assert_eq!(says, "The records of both runs show no other change: look at the storage itself.");
+        let fact = |what: &str| FactChange {
+            area: "host".into(),
+            what: what.into(),
+            before: "1".into(),
+            after: "2".into(),
+        };
+        let facts = ChangeFacts { facts: vec![fact("host.kernel"); FACTS_MAX + 2], ..none };
+        let says = what_changed(Some(&facts), &["1, new switch".to_owned()]);
+        assert!(
+            says.starts_with("Just before it: 1, new switch. What changed with it: host.kernel "),
+            "{says}"
+        );
+        assert!(says.ends_with("; and 2 more."), "{says}");
+        assert_eq!(what_changed(None, &[]), "");
+    }
 }

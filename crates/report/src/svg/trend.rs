@@ -7,6 +7,9 @@ use super::{Axis, BOTTOM, HEIGHT, Swatch, TOP, escape, frame, x_at, y_at};
 const LEGEND_END: f64 = 260.0;
 /// Width of a digit of an event's number with what is free beside it, user units.
 const NUMBER_WIDTH: f64 = 10.0;
+/// Width of a letter and height of a row of the words at changes, user units.
+const STEP_LETTER: f64 = 7.0;
+const STEP_ROW: f64 = 16.0;
 
 /// Points over time.
 pub(crate) struct TrendChart<'c> {
@@ -74,10 +77,10 @@ impl TrendChart<'_> {
             body.push_str(&shape(point, &x, &y, "other"));
         }
         for point in &self.points {
-            body.push_str(&shape(point, &x, &y, if point.is_marked { "s1" } else { "s0" }));
+            body.push_str(&shape(point, &x, &y, if point.is_marked { "s0 step" } else { "s0" }));
         }
         body.push_str(&numbers_svg(&self.events, &x, self.baseline.is_some()));
-        self.changes.iter().for_each(|step| body.push_str(&self.change_svg(step, &x)));
+        body.push_str(&self.changes_svg(&x));
         let names: Vec<String> = match self.baseline {
             Some(_) => vec!["measured".to_owned(), "baseline".to_owned()],
             None => Vec::new(),
@@ -90,19 +93,37 @@ impl TrendChart<'_> {
         }
     }
 
-    fn change_svg(&self, step: &Step, x: &Axis) -> String {
-        let at = x_at(x, step.at_ms as f64) - 3.0;
-        // Near the right edge the words stand before the line.
-        let is_late = (step.at_ms - self.from_ms.min(step.at_ms)) * 4 > (self.to_ms - self.from_ms) * 3;
-        let (side, class) = if is_late { (-4.0, "halo e") } else { (4.0, "halo") };
-        format!(
-            "<line class=\"b change\" x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{}\"/><text class=\"{class}\" \
-             x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
-            HEIGHT - BOTTOM,
-            at + side,
-            HEIGHT - BOTTOM - 6.0,
-            escape(&step.says)
-        )
+    /// The line of each change with its words beside it, above those that would lie under them.
+    fn changes_svg(&self, x: &Axis) -> String {
+        let (mut lines, mut words) = (String::new(), String::new());
+        // Where words stand: from, to, and their height.
+        let mut before: Vec<(f64, f64, f64)> = Vec::new();
+        for step in &self.changes {
+            let at = x_at(x, step.at_ms as f64) - 3.0;
+            let width = step.says.chars().count() as f64 * STEP_LETTER;
+            // Near the right edge the words stand before the line.
+            let is_late = (step.at_ms - self.from_ms.min(step.at_ms)) * 4 > (self.to_ms - self.from_ms) * 3;
+            let (words_x, class, from) =
+                if is_late { (at - 4.0, "halo e", at - 4.0 - width) } else { (at + 4.0, "halo", at + 4.0) };
+            let mut y = HEIGHT - BOTTOM - 6.0;
+            let is_under = |y: f64, of: &(f64, f64, f64)| {
+                of.2.to_bits() == y.to_bits() && from < of.1 && from + width > of.0
+            };
+            while before.iter().any(|of| is_under(y, of)) && y > TOP + STEP_ROW {
+                y -= STEP_ROW;
+            }
+            before.push((from, from + width, y));
+            lines.push_str(&format!(
+                "<line class=\"b change\" x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{}\"/>\n",
+                HEIGHT - BOTTOM
+            ));
+            words.push_str(&format!(
+                "<text class=\"{class}\" x=\"{words_x:.1}\" y=\"{y:.1}\">{}</text>\n",
+                escape(&step.says)
+            ));
+        }
+        // No line strikes words through.
+        lines + &words
     }
 
     /// From the lowest to the highest of the runs that each point stands for.
@@ -225,6 +246,33 @@ fn shape(point: &Point, x: &Axis, y: &Axis, class: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of two changes within three weeks of a year the words of one lay over those of the other.
+    #[test]
+    fn words_of_changes_lie_beside_or_above_each_other() {
+        let day_ms = 86_400_000;
+        let step = |day: u64| Step { at_ms: day * day_ms, says: "+444 %".to_owned() };
+        let chart = |days: &[u64]| TrendChart {
+            title: "p99",
+            unit: "ms",
+            from_ms: 0,
+            to_ms: 360 * day_ms,
+            points: Vec::new(),
+            others: Vec::new(),
+            changes: days.iter().map(|day| step(*day)).collect(),
+            baseline: None,
+            events: Vec::new(),
+        };
+        let heights = |days: &[u64]| -> Vec<String> {
+            let svg = chart(days).changes_svg(&Axis::time(0, 360 * day_ms));
+            let (lines, words) = svg.split_once("<text").expect("words after lines");
+            assert!(lines.matches("<line").count() == days.len() && !words.contains("<line"), "{svg}");
+            words.split(" y=\"").skip(1).filter_map(|of| Some(of.split_once('"')?.0.to_owned())).collect()
+        };
+        assert_eq!(heights(&[100, 200]), ["208.0", "208.0"]);
+        assert_eq!(heights(&[100, 110, 120]), ["208.0", "192.0", "176.0"]);
+        assert_eq!(heights(&[300, 320]), ["208.0", "192.0"], "near the right edge too");
+    }
 
     /// Of seventy events of a year a drawing had a row of digits that nobody could read.
     #[test]

@@ -16,8 +16,10 @@ use crate::page::{Page, Place};
 use crate::run_id::checked_id;
 use crate::visitor::{Fields, Visitor};
 
-/// Newest runs that are looked through for diagnoses.
-const RUNS_MAX: usize = 2_000;
+/// What the plan of every diagnosis is called first.
+const PLAN: &str = "Diagnosis of ";
+/// Most runs of such a name that are looked through.
+const RUNS_MAX: usize = 200;
 /// Diagnoses on the page.
 const LISTED_MAX: usize = 50;
 /// Seconds after which a browser without script asks for a diagnosis that goes on again.
@@ -100,8 +102,9 @@ fn of_run(store: &Reader, run: &str) -> Result<Shown, Refusal> {
 /// Returns the newest diagnoses, those that go on among them.
 fn diagnoses(store: &Reader) -> Result<Vec<ListedRun>, StoreError> {
     let slice = RunSlice { skip: 0, limit: RUNS_MAX };
+    let filter = RunFilter { plan: Some(PLAN.to_owned()), ..RunFilter::default() };
     let mut found = Vec::new();
-    for run in store.list(&RunFilter::default(), slice)?.runs {
+    for run in store.list(&filter, slice)?.runs {
         let is_one = match &run.digest {
             Some(digest) => digest.is_diagnosis,
             // The first experiment has not ended.

@@ -50,13 +50,14 @@ pub(crate) async fn page(
 ) -> Result<Response, Refusal> {
     let asked = Fields::new(query);
     let chosen = chosen(&app, &asked).await?;
+    let shared = Arc::clone(&app);
     answered(&app, Depth::Simulated, move |depth| {
         let body = format!(
             "<h1>Predict</h1>\n{}<p id=\"says\" class=\"hidden\" role=\"status\"></p>\n<div id=\"answer\">\n{}</div>\n",
             form(&asked, &chosen),
-            answer(&asked, &chosen, depth)
+            remembered(&shared, &asked, &chosen, depth)?
         );
-        html(Page::of(&visitor, "Predict", Place::Predict, &body).text())
+        Ok(html(Page::of(&visitor, "Predict", Place::Predict, &body).text()))
     })
     .await
 }
@@ -69,7 +70,19 @@ pub(crate) async fn part(
     let asked = Fields::new(query);
     let chosen = chosen(&app, &asked).await?;
     let depth = if asked.get("simulated").is_empty() { Depth::ClosedForm } else { Depth::Simulated };
-    answered(&app, depth, move |depth| html(answer(&asked, &chosen, depth))).await
+    let shared = Arc::clone(&app);
+    answered(&app, depth, move |depth| Ok(html(remembered(&shared, &asked, &chosen, depth)?.to_string())))
+        .await
+}
+
+/// Returns the answer; a simulated one is made once, as it takes a fraction of a second and is the same for ever.
+fn remembered(app: &App, asked: &Fields, chosen: &Chosen, depth: Depth) -> Result<Arc<String>, Refusal> {
+    if depth != Depth::Simulated {
+        return Ok(Arc::new(answer(asked, chosen, depth)));
+    }
+    let array = assay_model::array::to_toml(&chosen.array);
+    let key = format!("prediction {} {} {array}", asked.get("plan"), changes(asked, &chosen.array));
+    app.report(&key, || Ok(answer(asked, chosen, depth)))
 }
 
 /// How a prediction is made.
@@ -87,7 +100,7 @@ enum Depth {
 async fn answered(
     app: &Arc<App>,
     depth: Depth,
-    make: impl FnOnce(Depth) -> Response + Send + 'static,
+    make: impl FnOnce(Depth) -> Result<Response, Refusal> + Send + 'static,
 ) -> Result<Response, Refusal> {
     let failed = || Refusal::internal("the prediction failed");
     let mut depth = depth;
@@ -102,7 +115,7 @@ async fn answered(
     }
     let answer = tokio::task::spawn_blocking(move || make(depth)).await;
     drop(turn);
-    answer.map_err(|_| failed())
+    answer.map_err(|_| failed())?
 }
 
 /// The array before sliders move it, and where it comes from.

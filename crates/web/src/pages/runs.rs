@@ -403,11 +403,19 @@ fn against(in_short: Option<InShort>) -> String {
     }
 }
 
-/// The first clause of a verdict; all of it under the pointer.
+/// What limits, from the first clause of a verdict; all of it under the pointer.
 fn limit(verdict: &str) -> String {
     let sentence = first_sentence(verdict);
     let clause = sentence.split(';').next().unwrap_or(sentence);
-    format!("<span class=\"cut\" title=\"{}\">{}</span>", escape(verdict), escape(clause))
+    format!("<span class=\"cut\" title=\"{}\">{}</span>", escape(verdict), escape(named_first(clause)))
+}
+
+/// A clause from where it names the limit: a column has room for three words, and those before it are the same in
+/// every line.
+fn named_first(clause: &str) -> &str {
+    let of_bottleneck = || clause.strip_prefix("The bottleneck of ")?.split_once(" is ");
+    let named = clause.rsplit_once("first suspect is ").or_else(of_bottleneck);
+    named.map_or(clause, |(_, limit)| limit)
 }
 
 /// Returns the number of findings of each severity.
@@ -508,4 +516,32 @@ pub(crate) fn encoded(value: &str) -> String {
         .bytes()
         .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every line of the list said "The only test judged is …", and what limited it was cut.
+    #[test]
+    fn the_column_of_limits_begins_with_the_limit() {
+        for (says, first) in [
+            (
+                "The bottleneck of all 4 tests is 4 disks, as expected; second suspect: b.",
+                ">4 disks, as expected<",
+            ),
+            (
+                "All 2 tests are slower than expected, and the first suspect is the link; second suspect: b.",
+                ">the link<",
+            ),
+            (
+                "The device vda probably limits this test (4.0 of 4).",
+                ">The device vda probably limits this test (4.0 of 4).<",
+            ),
+            ("The bottleneck is not known.", ">The bottleneck is not known.<"),
+        ] {
+            let shown = limit(says);
+            assert!(shown.contains(first) && shown.contains(&format!("title=\"{says}\"")), "{shown}");
+        }
+    }
 }

@@ -77,9 +77,9 @@ fn the_card_of_a_target_marks_the_run_of_a_planted_change_and_says_what_changed_
     for path in ["/targets".to_owned(), format!("/targets?target={TARGET}")] {
         let answer = served.get(&path, &[]);
         assert_eq!(answer.status, 200, "{}", answer.body);
-        let changes = answer.body.matches("<li><strong>IOPS fell from run").count();
+        let changes = answer.body.matches("<li><strong>IOPS fell by").count();
         assert_eq!(changes, 1, "{path}: {}", answer.body);
-        let marked = format!("IOPS fell from run <a href=\"/runs/{0}\">{0}</a> on", id(CHANGED));
+        let marked = format!(" % from run <a href=\"/runs/{0}\">{0}</a> on</strong>", id(CHANGED));
         assert!(answer.body.contains(&marked), "{marked}");
         assert!(answer.body.contains("host.kernel from 6.18.1 to 6.19.0"), "{}", answer.body);
         for words in ["MTU &lt;1500&gt;. Look.", "75 %", "Baseline of nightly", "random &lt;b&gt;", "1 fault"]
@@ -204,6 +204,8 @@ fn a_prediction_follows_its_sliders_and_works_as_a_form() {
     let part = |query: &str| served.get(&format!("/predict/part?{query}"), &[]);
     assert!(page.contains("Simulated, on the first 4 GiB"), "{page}");
     let rested = part("array=nas-4bay&plan=vmware&simulated=yes").body;
+    assert_eq!(part("array=nas-4bay&plan=vmware&simulated=yes&again=yes").body, rested, "remembered");
+    assert!(part("array=hdd-7200&plan=vmware&simulated=yes").body != rested, "of another array");
     let moved = part("array=nas-4bay&plan=vmware").body;
     let p99 = |body: &str| body.matches("–</td>").count();
     assert_eq!((p99(&rested), p99(&moved)), (0, 4), "p99 is known where it was simulated: {rested}");

@@ -127,7 +127,7 @@ fn section(
         escape(format!("{} {}", of.test, of.step).trim_end()),
         escape(&plan_with_changes(of)),
         sentence(shown, span),
-        trend_changes(of, &facts_of_changes(store, of)?, Links::Runs)
+        trend_changes(of, &facts_of_changes(store, of)?, events, Links::Runs)
     ))
 }
 
