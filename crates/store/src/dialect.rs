@@ -35,6 +35,15 @@ impl Dialect {
         }
     }
 
+    /// Ends a query of a row that is to be changed by what it says: nobody else changes it before this transaction ends.
+    /// In SQLite nobody else writes meanwhile.
+    pub(crate) fn for_update(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres => " FOR UPDATE",
+        }
+    }
+
     /// Compares a text with a pattern, in which upper and lower case of ASCII are one. All columns of PostgreSQL have
     /// the collation "C", by which its own operator knows no other letters either.
     pub(crate) fn like(self) -> &'static str {

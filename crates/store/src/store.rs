@@ -165,17 +165,17 @@ impl Store {
 
     /// Sets the label of a run; `None` removes it.
     pub fn set_label(&self, run: &str, label: Option<&str>) -> Result<(), StoreError> {
-        self.change(run, "UPDATE run SET label = ?2 WHERE run = ?1", values![run, label])
+        self.change(run, "label", label)
     }
 
     /// Sets the note of a run; `None` removes it.
     pub fn set_note(&self, run: &str, note: Option<&str>) -> Result<(), StoreError> {
-        self.change(run, "UPDATE run SET note = ?2 WHERE run = ?1", values![run, note])
+        self.change(run, "note", note)
     }
 
     /// Sets why events of a run are missing from some moment on; `None`: none is.
     pub fn set_lost(&self, run: &str, why: Option<&str>) -> Result<(), StoreError> {
-        self.change(run, "UPDATE run SET lost = ?2 WHERE run = ?1", values![run, why])
+        self.change(run, "lost", why)
     }
 
     /// Removes the run and all its events; refused while it is in progress.
@@ -200,14 +200,13 @@ impl Store {
         changed.map(drop)
     }
 
-    fn change(&self, run: &str, sql: &str, values: &[Value<'_>]) -> Result<(), StoreError> {
+    fn change(&self, run: &str, column: &str, value: Option<&str>) -> Result<(), StoreError> {
         let write = |source| StoreError::writing(self.address(), source);
         self.database.write(write, || {
             // A new checksum over a damaged row would hide the damage.
             self.row(run)?;
             let (id, _) = self.id_and_end(run)?.ok_or_else(|| self.unknown(run))?;
-            self.database.execute(sql, values).map_err(write)?;
-            row::seal(&self.database, id).map_err(write)
+            row::set(&self.database, id, column, value.into()).map_err(write)
         })
     }
 
