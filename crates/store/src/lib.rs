@@ -57,7 +57,7 @@ mod server;
 mod sql;
 mod store;
 mod strangers;
-mod unreadable;
+mod targets;
 mod writer;
 
 pub use address::{StoreAddress, StoreAddressError};

@@ -13,6 +13,7 @@ use super::address::{PostgresAddress, Tls};
 use super::login::{Login, Surroundings, login};
 use super::message::says;
 use super::tls::connector;
+use crate::dialect::Indexes;
 use crate::sql::{Cell, Row, SqlError, Value};
 
 /// How long a server may take to answer. One that was stopped, or is cut off, says nothing; a statement of the store
@@ -45,8 +46,8 @@ pub(crate) struct Client {
     client: Option<tokio_postgres::Client>,
     connection: Option<tokio::task::JoinHandle<()>>,
     statements: HashMap<String, Statement>,
-    /// Whether the tables have the index of pairs, as far as somebody has looked.
-    pub(crate) has_pairs: bool,
+    /// Indexes of the tables, as far as somebody has looked.
+    pub(crate) indexes: Indexes,
 }
 
 impl Client {
@@ -74,7 +75,8 @@ impl Client {
         let (client, connection) = connected?;
         let (client, connection) = (Some(client), Some(connection));
         let statements = HashMap::new();
-        let mut client = Self { runtime: Some(runtime), client, connection, statements, has_pairs: false };
+        let mut client =
+            Self { runtime: Some(runtime), client, connection, statements, indexes: Indexes::default() };
         // The digests of a target with thousands of runs are sorted in memory, and not on the disk of the server. To
         // compile a list of 100,000 runs takes longer than it saves.
         // Over a socket of the system the server leaves the keepalives as they are, without an error.
