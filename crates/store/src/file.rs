@@ -14,6 +14,7 @@ use nix::fcntl::AT_FDCWD;
 use nix::libc;
 use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
 
+use crate::address::StoreAddress;
 use crate::error::StoreError;
 use crate::neighbours::{self, beside};
 use crate::schema::APPLICATION_ID;
@@ -27,14 +28,21 @@ const APPLICATION_ID_AT: usize = 68;
 const OTHERS: u32 = 0o077;
 const OWNER_ONLY: u32 = 0o600;
 
-/// Which file it is, whatever its name.
+/// Which file it is, whatever its name. A file that was opened as a store is held until the process ends, so that no
+/// other one gets its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FileId {
+pub struct FileId {
     device: u64,
     inode: u64,
 }
 
 impl FileId {
+    /// Returns the file that has the name of a store now; `None` for a store in a server, and where there is none.
+    #[must_use]
+    pub fn now(store: &StoreAddress) -> Option<Self> {
+        store.file().and_then(Self::at)
+    }
+
     fn of(metadata: &Metadata) -> Self {
         Self { device: metadata.dev(), inode: metadata.ino() }
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use assay_record::RunHeader;
 use nix::errno::Errno;
@@ -19,6 +20,9 @@ use crate::row;
 use crate::server::{self, open_to_write};
 use crate::sql::{Value, values};
 use crate::writer::RunWriter;
+
+/// How long another program may take to let a log be emptied.
+const EMPTY_LOG_WAIT: Duration = Duration::from_secs(1);
 
 /// Where runs are kept. Several processes may use one at once.
 #[derive(Debug)]
@@ -151,6 +155,22 @@ impl Store {
     #[must_use]
     pub fn tightened_from(&self) -> Option<u32> {
         self.tightened_from
+    }
+
+    /// Moves the log into the file that is open, and empties it. Called where another file has its name by now: SQLite
+    /// would take the log for that of the other. Returns whether it is empty; another program may still write to it.
+    #[must_use]
+    pub fn empty_log(&self) -> bool {
+        let Database::Sqlite(connection) = &self.database else { return true };
+        if self.read_only().is_some() {
+            return true;
+        }
+        let is_busy = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let moved = connection
+            .busy_timeout(EMPTY_LOG_WAIT)
+            .and_then(|()| connection.query_row(is_busy, [], |row| row.get::<_, i64>(0)));
+        // Where the disk fails, whoever opens the other file will hear of it.
+        moved.map_or(true, |is_busy| is_busy == 0)
     }
 
     /// Begins the run of that header: it is in the store, with its first event, when this returns.

@@ -105,6 +105,11 @@ impl Live {
         Ok(going.filter_map(Followed::live).collect())
     }
 
+    /// Follows no run any more: the store is another one.
+    pub(crate) fn forget(&self) {
+        *self.follower() = Follower::default();
+    }
+
     /// Returns what a run that is followed has measured so far.
     pub(crate) fn summary(&self, run: &str) -> Option<RunSummary> {
         self.follower().followed.get(run).map(|followed| followed.collector.summary())
