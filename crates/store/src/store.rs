@@ -9,7 +9,7 @@ use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
 
 use crate::address::StoreAddress;
-use crate::connect::{connect, connect_to_read, not_allowed};
+use crate::connect::{BUSY_TIMEOUT, connect, connect_to_read, not_allowed};
 use crate::database::Database;
 use crate::error::StoreError;
 use crate::file;
@@ -157,20 +157,24 @@ impl Store {
         self.tightened_from
     }
 
-    /// Moves the log into the file that is open, and empties it. Called where another file has its name by now: SQLite
-    /// would take the log for that of the other. Returns whether it is empty; another program may still write to it.
-    #[must_use]
-    pub fn empty_log(&self) -> bool {
-        let Database::Sqlite(connection) = &self.database else { return true };
-        if self.read_only().is_some() {
-            return true;
+    /// Moves the log into the file that is open, and empties it, unless another program uses it. Called where another
+    /// file has the name of this one by now: SQLite finds a log by its name, and would take it for that of the other.
+    /// Whether it is empty now says [`FileId::log`].
+    pub fn empty_log(&self) {
+        let (Database::Sqlite(connection), StoreAddress::File(path)) = (&self.database, self.address())
+        else {
+            return;
+        };
+        if self.read_only().is_some() || file::is_used_elsewhere(path) {
+            return;
         }
-        let is_busy = "PRAGMA wal_checkpoint(TRUNCATE)";
-        let moved = connection
-            .busy_timeout(EMPTY_LOG_WAIT)
-            .and_then(|()| connection.query_row(is_busy, [], |row| row.get::<_, i64>(0)));
-        // Where the disk fails, whoever opens the other file will hear of it.
-        moved.map_or(true, |is_busy| is_busy == 0)
+        let empty = || {
+            connection.busy_timeout(EMPTY_LOG_WAIT)?;
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        };
+        // Where that fails the log stays, which whoever asked looks at.
+        let _ = empty();
+        let _ = connection.busy_timeout(BUSY_TIMEOUT);
     }
 
     /// Begins the run of that header: it is in the store, with its first event, when this returns.

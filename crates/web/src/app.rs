@@ -70,6 +70,8 @@ pub(crate) struct App {
 #[derive(Default)]
 struct Seen {
     file: Option<FileId>,
+    /// Its log, where that was not empty.
+    log: Option<FileId>,
     /// Number of files that were seen before.
     before: u64,
 }
@@ -189,22 +191,37 @@ impl App {
 
     /// Returns a number that changes when somebody writes to the store; `None` where it cannot be read.
     pub(crate) fn writes(&self) -> Option<Writes> {
-        let before = self.seen.lock().unwrap_or_else(PoisonError::into_inner).before;
+        let before = self.seen().before;
         let mut known = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
         let number = known.watcher(&self.options).ok()??.writes().ok()?;
         Some(Writes { before, number })
     }
 
-    /// Notices that another file has the name of the store, or none: once nobody reads it any more, all connections to the
-    /// one before are closed, what was read of it is forgotten, and whoever started the server is told.
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether the store is the one that was seen last, also where that cannot be found out: who opens it
+    /// hears why.
+    fn is_seen(&self) -> bool {
+        let store = &self.options.store;
+        let mut seen = self.seen();
+        let is_seen = FileId::now(store).map_or(true, |now| now == seen.file);
+        if is_seen {
+            seen.log = FileId::log(store).or(seen.log);
+        }
+        is_seen
+    }
+
+    /// Notices that another file has the name of the store, or none: once nobody reads it any more, all connections
+    /// to the one before are closed, what was read of it is forgotten, and whoever started the server hears of it.
     fn notice(&self) -> Result<(), Refusal> {
-        let now = || FileId::now(&self.options.store);
-        let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen().file == now() {
+        if self.is_seen() {
             return Ok(());
         }
-        let _nobody_reads = self.reading.write().unwrap_or_else(PoisonError::into_inner);
-        let (mut seen, now, store) = (seen(), now(), &self.options.store);
+        let nobody_reads = self.reading.write().unwrap_or_else(PoisonError::into_inner);
+        let store = &self.options.store;
+        let (mut seen, Ok(now)) = (self.seen(), FileId::now(store)) else { return Ok(()) };
         let says = match (seen.file, now) {
             (before, now) if before == now => return Ok(()),
             (Some(_), None) => {
@@ -219,33 +236,45 @@ impl App {
                 return Ok(());
             }
         };
-        self.forget()?;
-        *seen = Seen { file: now, before: seen.before + 1 };
+        let is_replaced = seen.file.is_some() && now.is_some();
+        if seen.file.is_some() && !self.is_log_apart(seen.log) && is_replaced {
+            return Err(Refusal::internal(format!(
+                "The store {store} was replaced, and {store}-wal belongs to the file before, which another program \
+                 may have open: SQLite would take it for a part of the new one. End that program, then move \
+                 {store}-wal away."
+            )));
+        }
+        self.forget();
+        *seen = Seen { file: now, log: None, before: seen.before + 1 };
+        drop((seen, nobody_reads));
         (self.options.tell)(&says);
         Ok(())
     }
 
+    /// Returns whether the log beside the store is none of the file before, after it was moved into that where nobody
+    /// else uses it.
+    fn is_log_apart(&self, log: Option<FileId>) -> bool {
+        let store = &self.options.store;
+        let is_its_own = || FileId::log(store).is_none_or(|now| log.is_some_and(|before| before != now));
+        if !is_its_own() {
+            let unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(store) = self.stores().first().or(unwritten.watcher.as_ref()) {
+                store.empty_log();
+            }
+        }
+        is_its_own()
+    }
+
     /// Forgets all that was read of the store. What is known of targets, and of runs that were compared, goes by
     /// checksums, which another store has only of the same.
-    fn forget(&self) -> Result<(), Refusal> {
-        let mut unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut stores = self.stores();
-        // SQLite finds a log by its name, and would take that of one file for that of the other.
-        if stores.first().or(unwritten.watcher.as_ref()).is_some_and(|store| !store.empty_log()) {
-            return Err(Refusal::internal(format!(
-                "The store {0} was replaced while another program has it open: {0}-wal belongs to the file before. End \
-                 that program.",
-                self.options.store
-            )));
-        }
-        stores.clear();
-        *unwritten = Unwritten::default();
+    fn forget(&self) {
+        self.stores().clear();
+        *self.unwritten.lock().unwrap_or_else(PoisonError::into_inner) = Unwritten::default();
         self.helds.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.reports.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.summaries.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.texts.forget();
         self.live.forget();
-        Ok(())
     }
 
     /// Returns a text that depends on the store alone, made by `make` where it is not known or something was written
@@ -313,8 +342,14 @@ impl App {
 
     /// The same on the calling thread.
     pub(crate) fn on_store<T>(&self, work: impl FnOnce(&Store) -> Result<T, Refusal>) -> Result<T, Refusal> {
-        self.notice()?;
-        let _reading = self.reading.read().unwrap_or_else(PoisonError::into_inner);
+        let _reading = loop {
+            self.notice()?;
+            let reading = self.reading.read().unwrap_or_else(PoisonError::into_inner);
+            // It may have been replaced in between.
+            if self.is_seen() {
+                break reading;
+            }
+        };
         let kept = self.stores().pop();
         let store = match kept {
             Some(store) => store,

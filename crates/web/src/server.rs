@@ -195,8 +195,8 @@ async fn complete_runs(app: Arc<App>) {
             continue;
         }
         let Ok(found) = app.with_store(|store| Ok(incomplete(store)?)).await else { continue };
-        let before = |seen: &Option<(Writes, Vec<String>)>| seen.as_ref().map(|(writes, _)| writes.before);
-        if before(&now) != before(&seen) {
+        let both = now.as_ref().zip(seen.as_ref());
+        if both.is_some_and(|((now, _), (seen, _))| now.before != seen.before) {
             // It is another store.
             tried.clear();
         }

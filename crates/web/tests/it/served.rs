@@ -15,8 +15,8 @@ pub(crate) const RUN: &str = "261121-k7f2";
 /// What must never be more than text.
 pub(crate) const HOSTILE: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>";
 
-/// What servers told of their stores, each with the path of its own.
-pub(crate) static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// What servers said of their stores, each with the path of its own.
+pub(crate) static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// A server that is answering.
 pub(crate) struct Served {
@@ -88,7 +88,7 @@ impl Served {
             found: vec![RunTarget { name: format!("found{HOSTILE}"), address: "/dev/sdz".to_owned() }],
             own_process: None,
             limits,
-            tell: |says| TOLD.lock().unwrap().push(says.to_owned()),
+            tell: |says| SAID.lock().unwrap().push(says.to_owned()),
         };
         let server = Server::bind(options).unwrap();
         let port = server.url().rsplit_once(':').unwrap().1.parse().unwrap();
