@@ -19,6 +19,9 @@ pub(crate) struct Indexes {
     pub(crate) lists: bool,
 }
 
+/// Lists of addresses whose numbers stand in a statement.
+const WRITTEN_OUT_MAX: usize = 500;
+
 /// How many of the runs that pass are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
@@ -45,12 +48,12 @@ impl Dialect {
         }
     }
 
-    /// Ends a query of a row that is to be changed by what it says: nobody else changes it before this transaction ends.
-    /// In SQLite nobody else writes meanwhile.
+    /// Ends a query of a row that is to be changed by what it says: nobody else changes it before this transaction
+    /// ends, and events of its run, which refer to it, go on. In SQLite nobody else writes meanwhile.
     pub(crate) fn for_update(self) -> &'static str {
         match self {
             Self::Sqlite => "",
-            Self::Postgres => " FOR UPDATE",
+            Self::Postgres => " FOR NO KEY UPDATE",
         }
     }
 
@@ -83,8 +86,9 @@ impl Dialect {
         )
     }
 
-    /// Whether a run has one of these lists of addresses. SQLite has an index of them. A line of an index of PostgreSQL
-    /// has 2,704 bytes at most, and a run over hosts has more: there it is of a number of 64 bits that stands for a list.
+    /// Whether a run has one of these lists of addresses. SQLite has an index of them. A line of an index of
+    /// PostgreSQL has 2,704 bytes at most, and a run over hosts has more: there it is of a number of 64 bits that
+    /// stands for a list.
     pub(crate) fn one_of_targets(self, lists: &[&Row]) -> Result<Condition, SqlError> {
         Ok(match self {
             Self::Sqlite => {
@@ -94,12 +98,27 @@ impl Dialect {
             }
             Self::Postgres => {
                 let numbers: Vec<i64> = lists.iter().map(|row| row.integer(1)).collect::<Result<_, _>>()?;
-                // Not as a value: the server knows how many runs have a list, and chooses by that.
-                let sql =
-                    format!("hashtextextended(targets, 0) = ANY ('{{{}}}'::bigint[])", joined(&numbers));
-                Condition { sql: sql.into(), values: Vec::new() }
+                let all = format!("{{{}}}", joined(&numbers));
+                let is_one_of =
+                    |all: &str| format!("hashtextextended(targets, 0) = ANY (CAST({all} AS bigint[]))");
+                match numbers.len() <= WRITTEN_OUT_MAX {
+                    // The server knows how many runs have these, and chooses by that.
+                    true => Condition { sql: is_one_of(&format!("'{all}'")).into(), values: Vec::new() },
+                    // Each statement is kept.
+                    false => Condition { sql: is_one_of("?::text").into(), values: vec![all] },
+                }
             }
         })
+    }
+
+    /// Whether a run has exactly that list of addresses, by the same indexes.
+    pub(crate) fn has_targets(self) -> &'static str {
+        match self {
+            Self::Sqlite => "targets = ?1",
+            Self::Postgres => {
+                "hashtextextended(targets, 0) = hashtextextended(?1::text COLLATE \"C\", 0) AND targets = ?1"
+            }
+        }
     }
 
     /// Whether a run is one of those whose numbers a query has. Of many runs a page has few: PostgreSQL finds it

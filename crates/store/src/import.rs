@@ -1,5 +1,7 @@
 //! Whole runs that come from elsewhere.
 
+use std::cell::Cell;
+
 use assay_record::{Event, Outcome, RunDigest, RunEvent, RunHeader};
 
 use crate::database::Database;
@@ -82,7 +84,7 @@ impl Store {
             let set = connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES);
             set.map_err(|source| to.write_error(source.into()))?;
         }
-        Ok(Importer { to })
+        Ok(Importer { to, is_together: Cell::new(false) })
     }
 }
 
@@ -90,9 +92,24 @@ impl Store {
 #[derive(Debug)]
 pub struct Importer {
     to: OpenStore,
+    /// Whether a transaction of several runs has begun.
+    is_together: Cell<bool>,
 }
 
 impl Importer {
+    /// Has `work` add several runs in one transaction: all of them are added, or none where one cannot be. A commit
+    /// of each run writes the same pages again, and waits for the disk of a server.
+    ///
+    /// # Errors
+    /// That of `work`, or of the transaction.
+    pub fn together<E: From<StoreError>>(&self, work: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+        let write = |source| E::from(self.to.write_error(source));
+        self.is_together.set(true);
+        let added = self.to.database.write(write, work);
+        self.is_together.set(false);
+        added.and_then(|()| Ok(self.to.check()?))
+    }
+
     /// Adds a run as [`Store::add_run`] does, with what is kept beside it where that is known.
     pub fn add(
         &self,
@@ -105,7 +122,7 @@ impl Importer {
         let WholeRun { header, label, note, lost, events } = whole;
         let digest = completed.map(|completed| &completed.digest);
         let known = Known { label, note, lost, outcome: events.outcome(), digest };
-        to.database.write(write, || {
+        let add = || {
             if namesake == Namesake::Replace {
                 to.database.execute("DELETE FROM run WHERE run = ?1", values![&header.run]).map_err(write)?;
             }
@@ -114,7 +131,11 @@ impl Importer {
             let Some(Completed { digest, extract }) = completed else { return Ok(()) };
             put_packed(&to.database, id, last, extract).map_err(write)?;
             put_beside(&to.database, id, digest, Coverage::Whole).map_err(write)
-        })?;
+        };
+        if self.is_together.get() {
+            return add();
+        }
+        to.database.write(write, add)?;
         to.check()
     }
 }

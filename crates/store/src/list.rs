@@ -384,27 +384,22 @@ impl Reader {
         Ok(rows.iter().filter_map(|row| row.text(0).ok()).map(str::to_owned).collect())
     }
 
-    /// Returns the id of the run that `name` stands for: an id or a part of it, a label, `last` or `last~N`.
+    /// Returns the id of the run that `name` stands for: an id or a part of it, a label, `last` or `last~N`. No list of
+    /// all runs is read.
     pub fn find(&self, name: &str) -> Result<String, StoreError> {
-        // The usual names need no list of all runs.
-        if let Some(skip) = find::runs_back(name) {
-            let found = self.rows(&RunFilter::default(), RunSlice { skip, limit: 1 })?;
-            if let Some(row) = found.into_iter().next() {
-                return Ok(row.run);
-            }
-        } else if self.has(name)? {
-            return Ok(name.to_owned());
-        } else {
-            let found = self.called(name)?;
-            if !found.is_empty() {
-                return self.found(&found, name);
-            }
-        }
-        self.found(&self.runs()?, name)
-    }
-
-    fn found(&self, runs: &[RunRow], name: &str) -> Result<String, StoreError> {
-        find::find(runs, name).map_err(|source| StoreError::Find { path: self.address().clone(), source })
+        let newest = |skip, limit| self.rows(&RunFilter::default(), RunSlice { skip, limit });
+        let found = match find::runs_back(name) {
+            Some(back) => newest(back, 1)?.pop().map(|row| Ok(row.run)),
+            None if self.has(name)? => Some(Ok(name.to_owned())),
+            None => find::find(&self.called(name)?, name),
+        };
+        let found = match found {
+            Some(found) => found,
+            // An id that is no text any more goes by what a list shows of it.
+            None if self.id_of_listed(name).is_ok() => Ok(name.to_owned()),
+            None => Err(find::none(name, self.count()?, &newest(0, find::LISTED_MAX)?)),
+        };
+        found.map_err(|source| StoreError::Find { path: self.address().clone(), source })
     }
 
     /// Returns the runs of exactly that label, the newest first.

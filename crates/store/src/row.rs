@@ -72,8 +72,9 @@ pub(crate) fn read(row: &Row) -> RunRow {
     row_read
 }
 
-/// Sets a column that the checksum covers, and the checksum, in one statement: each writes the row anew, and in a server
-/// its lines in most indexes. Called in the transaction that changes the row, which nobody else changes meanwhile.
+/// Sets a column that the checksum covers, and the checksum, in one statement: each writes the row anew, and in a
+/// server its lines in most indexes. Called in the transaction that changes the row, which nobody else changes
+/// meanwhile.
 pub(crate) fn set(database: &Database, id: i64, column: &str, value: Value<'_>) -> Result<(), SqlError> {
     let query = format!("SELECT {COLUMNS} FROM run WHERE id = ?1{}", database.dialect().for_update());
     let Some(row) = database.row(&query, values![id])? else { return Ok(()) };

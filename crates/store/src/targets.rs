@@ -10,8 +10,8 @@ use crate::sql::{Row, SqlError};
 const LOOKED_UP_MAX: usize = 2_000;
 
 impl Reader {
-    /// Returns the condition that one of the addresses of a run has that part. Upper and lower case of ASCII are one; what
-    /// is no list of texts any more has no part.
+    /// Returns the condition that one of the addresses of a run has that part. Upper and lower case of ASCII are one;
+    /// what is no list of texts any more has no part.
     pub(crate) fn has_target(&self, part: &str) -> Result<Condition, StoreError> {
         let part = part.to_ascii_lowercase();
         let has_part = |targets: &&Row| {

@@ -35,6 +35,10 @@ const STATEMENTS_MAX: usize = 128;
 /// Memory for a sort: 20,000 digests.
 const SORTED_IN_MEMORY: &str = "64MB";
 
+/// What a page costs that is read out of turn, of one in turn. The server takes rows and digests to lie on a disk that
+/// seeks, and would rather read all of them than those of a target, where they lie in memory.
+const RANDOM_PAGE: &str = "1.1";
+
 /// Statements that a server has at once, and has not answered.
 const UNANSWERED_MAX: usize = 256;
 
@@ -81,8 +85,9 @@ impl Client {
         // compile a list of 100,000 runs takes longer than it saves.
         // Over a socket of the system the server leaves the keepalives as they are, without an error.
         client.batch(&format!(
-            "SET search_path TO {}; SET work_mem TO '{SORTED_IN_MEMORY}'; SET jit = off; SET tcp_keepalives_idle = {}; \
-             SET tcp_keepalives_interval = {}; SET tcp_keepalives_count = {LOOKS}",
+            "SET search_path TO {}; SET work_mem TO '{SORTED_IN_MEMORY}'; SET random_page_cost = {RANDOM_PAGE}; \
+             SET jit = off; SET tcp_keepalives_idle = {}; SET tcp_keepalives_interval = {}; \
+             SET tcp_keepalives_count = {LOOKS}",
             address.schema,
             SILENT.as_secs(),
             LOOK_AGAIN.as_secs(),

@@ -1,9 +1,10 @@
-//! How often the row of a run is written: each time, a server writes it anew, with its lines in most indexes, and a file
-//! the text of its search.
+//! How often the row of a run is written: each time, a server writes it anew, with its lines in most indexes, and a
+//! file the text of its search.
 
 use assay_record::{RunHeader, Severity};
 use assay_store::{
-    Completed, Namesake, PackedExtract, RunFilter, RunSlice, Store, StoreAddress, WholeEvents, WholeRun,
+    Completed, Namesake, PackedExtract, RunFilter, RunSlice, Store, StoreAddress, StoreError, WholeEvents,
+    WholeRun,
 };
 use assay_testkit::{postgres, synthetic};
 
@@ -101,7 +102,7 @@ fn two_who_change_a_row_at_once_leave_it_with_its_checksum() {
     let open = || Store::open(StoreAddress::parse(server.url()).unwrap()).unwrap();
     let run = both(&open())[0].run.clone();
     std::thread::scope(|scope| {
-        let change = |set: fn(&Store, &str, Option<&str>) -> Result<(), assay_store::StoreError>| {
+        let change = |set: fn(&Store, &str, Option<&str>) -> Result<(), StoreError>| {
             let (store, run) = (open(), &run);
             scope.spawn(move || {
                 (0..60).for_each(|turn| set(&store, run, Some(&format!("turn {turn}"))).unwrap())
@@ -112,4 +113,35 @@ fn two_who_change_a_row_at_once_leave_it_with_its_checksum() {
     });
     let row = open().row(&run).unwrap();
     assert_eq!((row.label.as_deref(), row.note.as_deref()), (Some("turn 59"), Some("turn 59")));
+}
+
+fn are_added_together_or_not_at_all(store: &Store) {
+    let importer = store.importer().unwrap();
+    let add = |run: &str| {
+        let header = header(run);
+        let events = synthetic::events(&header, synthetic::Target::default());
+        let events = WholeEvents::Decoded(&events);
+        let whole = WholeRun { header: &header, label: None, note: None, lost: None, events };
+        importer.add(whole, Namesake::Keep, None)
+    };
+    importer.together(|| ["261120-aaaa", "261120-bbbb"].into_iter().try_for_each(add)).unwrap();
+    let refused = importer.together(|| ["261120-cccc", "261120-aaaa"].into_iter().try_for_each(add));
+    assert!(matches!(refused, Err(StoreError::RunExists { .. })), "{refused:?}");
+    assert_eq!(store.count().unwrap(), 2);
+    // One by one again, each for itself.
+    add("261120-cccc").unwrap();
+    assert!(matches!(add("261120-aaaa"), Err(StoreError::RunExists { .. })));
+    assert_eq!(store.count().unwrap(), 3);
+    for row in store.runs().unwrap() {
+        assert_eq!(row.unreadable, None);
+        store.check_events(&row.run).unwrap();
+    }
+}
+
+#[test]
+fn several_runs_are_added_in_one_transaction_or_none_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    are_added_together_or_not_at_all(&Store::open(folder.path().join("s.sqlite")).unwrap());
+    let Some(server) = postgres::database() else { return };
+    are_added_together_or_not_at_all(&Store::open(StoreAddress::parse(server.url()).unwrap()).unwrap());
 }
