@@ -93,12 +93,23 @@ pub(crate) struct Found {
 
 /// Returns everything the rules find in a run, the gravest first.
 pub fn findings(header: &RunHeader, summary: &RunSummary) -> Vec<Finding> {
-    let run = Run { header, summary };
+    found_by(Run { header, summary }, |_| true)
+}
+
+/// Returns what of that says that something other than the storage changed the numbers; no other rule is asked.
+pub(crate) fn disturbances(run: Run<'_>) -> Vec<Finding> {
+    let mut found = found_by(run, |rule| rule.effect == Effect::Disturbs);
+    found.retain(is_disturbance);
+    found
+}
+
+fn found_by(run: Run<'_>, is_asked: impl Fn(&Rule) -> bool) -> Vec<Finding> {
     let places = LazyCell::new(|| places::of_targets(run));
     // The rules are about runs of Assay; of another tool's results too little is known.
-    let rules = if header.imported.is_some() { &[] } else { &RULES[..] };
+    let rules = if run.header.imported.is_some() { &[] } else { &RULES[..] };
     let mut found: Vec<Finding> = rules
         .iter()
+        .filter(|rule| is_asked(rule))
         .filter_map(|rule| match rule.check {
             Check::Note(kind, severity) => {
                 notes::fired(run, kind, severity).map(|fired| finding(rule, fired))
@@ -114,7 +125,7 @@ pub fn findings(header: &RunHeader, summary: &RunSummary) -> Vec<Finding> {
     warnings.retain(|warning| !found.iter().any(|f| f.rule == warning.rule));
     found.extend(warnings);
     // A command is pasted as it stands.
-    let resume = format!("--resume {}", header.run);
+    let resume = format!("--resume {}", run.header.run);
     found.iter_mut().for_each(|finding| finding.next = finding.next.replace("--resume RUN", &resume));
     // A stable sort: within a severity, findings keep the order of the rules.
     found.sort_by_key(|f| std::cmp::Reverse(f.severity));

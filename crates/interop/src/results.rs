@@ -112,6 +112,10 @@ type Pasted = (&'static str, &'static str, fn(&str) -> bool);
 
 /// What a text holds besides the results that are read.
 fn others(tool: &str, text: &str) -> Option<String> {
+    // Nothing stands beside a document, and to look for each tool in one takes longer than to read it.
+    if text.starts_with('{') && text.trim_end().ends_with('}') {
+        return None;
+    }
     let tool = tool.to_lowercase();
     let found = PASTED.iter().filter(|(_, own, is_of)| !tool.contains(own) && is_of(text));
     let names: Vec<&str> = found.map(|(name, ..)| *name).collect();

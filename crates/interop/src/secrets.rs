@@ -4,6 +4,7 @@
 //! same to a text before it is read, so that no part of a secret is cut out of its context and then not recognised.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use assay_spec::{has_secret, without_secret};
 
@@ -96,9 +97,20 @@ fn covered(text: &str, values: Values) -> Cow<'_, str> {
     let mut rest = text;
     // The text up to here is as it was.
     let mut kept = 0;
+    // Words that neither name a secret nor have one. A document has thousands of words, and few different ones.
+    let mut plain: HashSet<&str> = HashSet::new();
     while !rest.is_empty() {
         let at = text.len() - rest.len();
         let (word, behind) = rest.split_at(rest.find(divides).unwrap_or(rest.len()));
+        if is_number(word) || plain.contains(word) {
+            rest = behind_mark(behind);
+            continue;
+        }
+        if !names_secret(word) && address(word).is_none() && !word.contains("://") {
+            plain.insert(word);
+            rest = behind_mark(behind);
+            continue;
+        }
         let mark = text[..at].chars().next_back().filter(|c| ['"', '\''].contains(c));
         if let Some(length) = value_length(word, behind, values, mark) {
             let end = at + word.len() + length;
@@ -127,9 +139,7 @@ fn covered(text: &str, values: Values) -> Cow<'_, str> {
             (kept, rest) = (at + length, &rest[length..]);
             continue;
         }
-        let mut chars = behind.chars();
-        chars.next();
-        rest = chars.as_str();
+        rest = behind_mark(behind);
     }
     if kept == 0 && done.is_empty() {
         return Cow::Borrowed(text);
@@ -137,17 +147,33 @@ fn covered(text: &str, values: Values) -> Cow<'_, str> {
     Cow::Owned(done + &text[kept..])
 }
 
+/// Whether a word has no letter that a name or an address needs.
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b':'))
+}
+
+/// Returns a text without what divides its first word from the next.
+fn behind_mark(text: &str) -> &str {
+    let mut chars = text.chars();
+    chars.next();
+    chars.as_str()
+}
+
+/// Whether a word names a secret, whose value is in it or behind it.
+fn names_secret(word: &str) -> bool {
+    let name = word.split_once('=').map_or(word, |(name, _)| name);
+    // The name may stand behind others: `sd=sd1,password=x`.
+    is_secret_name(name.rsplit([',', ';', '&', '?']).next().unwrap_or(name))
+}
+
 /// Returns how many bytes behind a word belong to the value of the secret that it names; `None` if it names none.
 /// A value behind `=` in the word has none behind it, unless it goes on in quotation marks, or the whole is in
 /// the quotation marks that `mark` opens.
 fn value_length(word: &str, behind: &str, values: Values, mark: Option<char>) -> Option<usize> {
-    let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
-    // The name may stand behind others: `sd=sd1,password=x`.
-    let name = name.rsplit([',', ';', '&', '?']).next().unwrap_or(name);
-    if !is_secret_name(name) {
+    if !names_secret(word) {
         return None;
     }
-    match value {
+    match word.split_once('=').map(|(_, value)| value) {
         Some(COVER) => None,
         Some(value) if !value.is_empty() && mark.is_some() => {
             let end = behind.find([mark?, '\n']).filter(|end| !behind[*end..].starts_with('\n'));

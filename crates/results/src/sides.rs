@@ -22,31 +22,34 @@ const PART: usize = 64;
 /// # Errors
 /// Where the store cannot be read.
 pub fn repetitions(store: &Reader, sides: &[Side]) -> Result<Vec<Side>, StoreError> {
+    let of_runs = sides.iter().flat_map(|side| &side.readings).filter(|set| set.source == Source::Run);
+    let rows: HashMap<&str, RunRow> =
+        of_runs.filter_map(|set| Some((set.id.as_str(), store.row(&set.id).ok()?))).collect();
     let single = sides.iter().filter(|side| side.readings.len() == 1).map(|side| &side.readings[0]);
     let runs = single.filter(|set| set.source == Source::Run);
-    let mut targets: Vec<(&str, Option<String>)> = Vec::new();
+    let mut targets: Vec<(Vec<String>, Option<String>)> = Vec::new();
     for set in runs {
         let Some(all) = set.targets() else { continue };
+        // One of a file need not be stored.
+        let typed = || all.split(", ").map(str::to_owned).collect();
+        let list: Vec<String> = rows.get(set.id.as_str()).map_or_else(typed, |row| row.targets.clone());
         // A relative path of two folders is two targets.
-        let first = all.split(", ").next().unwrap_or_default();
-        targets.push((all, store.target_keys(&set.id, [first])?.pop()));
+        let first = store.target_keys(&set.id, list.first().map(String::as_str))?.pop();
+        targets.push((list, first));
     }
     targets.sort_unstable();
     targets.dedup();
-    let of_runs = sides.iter().flat_map(|side| &side.readings).filter(|set| set.source == Source::Run);
-    let rows = of_runs.filter_map(|set| store.row(&set.id).ok());
-    let compared: HashSet<_> = rows.map(|row| (row.label, row.name, row.targets)).collect();
+    let compared: HashSet<_> =
+        rows.values().map(|row| (row.label.as_ref(), &row.name, &row.targets)).collect();
     let mut groups: Vec<Group> = Vec::new();
     let mut by_key: HashMap<String, usize> = HashMap::new();
-    for (all, on_target) in targets {
-        let on_target = on_target.unwrap_or_default();
-        let runs = store.repeated_on(&on_target, REPETITIONS_MAX)?.into_iter();
-        for run in runs.filter(|run| run.targets.join(", ") == all) {
-            let key = [run.label.as_str(), &run.plan, all, &on_target].join("\n");
+    for (list, on_target) in &targets {
+        let (all, on_target) = (list.join(", "), on_target.as_deref().unwrap_or_default());
+        for run in store.repeated_on(on_target, list, REPETITIONS_MAX)? {
+            let key = [run.label.as_str(), &run.plan, &all, on_target].join("\n");
             let place = *by_key.entry(key.clone()).or_insert_with(|| {
-                let of = (Some(run.label.clone()), run.plan.clone(), run.targets.clone());
-                let is_compared = compared.contains(&of);
-                groups.push(Group { key, runs: Vec::new(), is_compared });
+                let is_compared = compared.contains(&(Some(&run.label), &run.plan, list));
+                groups.push(Group { key, targets: all.clone(), runs: Vec::new(), is_compared });
                 groups.len() - 1
             });
             groups[place].runs.push(run);
@@ -59,8 +62,8 @@ pub fn repetitions(store: &Reader, sides: &[Side]) -> Result<Vec<Side>, StoreErr
         group.is_compared || others <= LABELS_MAX
     });
     let read = |group: Group| Side {
+        readings: group.runs.iter().filter_map(|run| in_short(store, run, &group.targets)).collect(),
         name: group.key,
-        readings: group.runs.iter().filter_map(|run| in_short(store, run)).collect(),
     };
     Ok(groups.into_iter().map(read).filter(|side| side.readings.len() > 1).collect())
 }
@@ -68,6 +71,7 @@ pub fn repetitions(store: &Reader, sides: &[Side]) -> Result<Vec<Side>, StoreErr
 /// Runs that share label, plan and targets.
 struct Group {
     key: String,
+    targets: String,
     /// The newest of them.
     runs: Vec<LabelledRun>,
     /// Whether the comparison has one of them.
@@ -76,9 +80,9 @@ struct Group {
 
 /// Returns a run from its digest; from its extract where the digest is of an earlier version. A damaged run among
 /// repetitions must not keep two others from being compared.
-fn in_short(store: &Reader, run: &LabelledRun) -> Option<ResultSet> {
+fn in_short(store: &Reader, run: &LabelledRun, targets: &str) -> Option<ResultSet> {
     let digest = store.digest(&run.run).ok().flatten();
-    let of_digest = |digest| ResultSet::of_digest(&run.run, &run.plan, &run.targets.join(", "), &digest);
+    let of_digest = |digest| ResultSet::of_digest(&run.run, &run.plan, targets, &digest);
     digest
         .and_then(of_digest)
         .or_else(|| Stored::read_extract(store, &run.run).ok().map(|stored| stored.result_set()))

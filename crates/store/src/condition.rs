@@ -38,6 +38,17 @@ pub(crate) fn cases(word: &str) -> Vec<String> {
     })
 }
 
+/// Returns the condition that a run is one of these.
+pub(crate) fn one_of(runs: &[i64]) -> String {
+    // PostgreSQL knows no list without a member.
+    format!("id IN ({})", if runs.is_empty() { "NULL".to_owned() } else { joined(runs) })
+}
+
+/// Returns numbers as SQL lists them.
+pub(crate) fn joined(runs: &[i64]) -> String {
+    runs.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::cases;

@@ -13,7 +13,7 @@ use crate::neighbours::beside;
 use crate::{schema, strangers};
 
 /// How long one process waits for another's write. Writes take milliseconds; a stalled disk may take seconds.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Page of a new file, bytes. An interval of a LUN and what the host did in that second take 2.5 and 0.65 KB: of pages
 /// of 4 and of 8 KiB, a quarter would stay empty.

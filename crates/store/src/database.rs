@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 use rusqlite::{Connection, params_from_iter};
 
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, Indexes};
 use crate::postgres::Client;
 use crate::sql::{Cell, Row, SqlError, Value};
 
@@ -113,11 +113,11 @@ impl Database {
         done
     }
 
-    /// Whether the texts of runs have an index of single letters and pairs.
-    pub(crate) fn has_pairs(&self) -> bool {
+    /// Returns which indexes there are that queries must know of.
+    pub(crate) fn indexes(&self) -> Indexes {
         match self {
-            Self::Sqlite(_) => false,
-            Self::Postgres(client) => client.borrow().has_pairs,
+            Self::Sqlite(_) => Indexes::default(),
+            Self::Postgres(client) => client.borrow().indexes,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Where SQLite and PostgreSQL need two forms of one statement. All others are the same for both.
 
-use crate::condition::{Clause, Condition, cases};
+use crate::condition::{Clause, Condition, cases, joined};
+use crate::sql::{Row, SqlError};
 
 /// Which SQL a database speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,6 +9,18 @@ pub(crate) enum Dialect {
     Sqlite,
     Postgres,
 }
+
+/// Indexes that only a server has, and a store in one from before there were any may lack.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Indexes {
+    /// Of single letters and pairs in the texts of runs.
+    pub(crate) pairs: bool,
+    /// Of lists of addresses.
+    pub(crate) lists: bool,
+}
+
+/// Lists of addresses whose numbers stand in a statement.
+const WRITTEN_OUT_MAX: usize = 500;
 
 /// How many of the runs that pass are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +48,15 @@ impl Dialect {
         }
     }
 
+    /// Ends a query of a row that is to be changed by what it says: nobody else changes it before this transaction
+    /// ends, and events of its run, which refer to it, go on. In SQLite nobody else writes meanwhile.
+    pub(crate) fn for_update(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres => " FOR NO KEY UPDATE",
+        }
+    }
+
     /// Compares a text with a pattern, in which upper and lower case of ASCII are one. All columns of PostgreSQL have
     /// the collation "C", by which its own operator knows no other letters either.
     pub(crate) fn like(self) -> &'static str {
@@ -44,20 +66,57 @@ impl Dialect {
         }
     }
 
-    /// Whether one of the addresses of a run fits a pattern. What is no JSON has none. Each list of addresses is taken
-    /// to pieces once, however many runs have it.
-    pub(crate) fn any_target_is_like(self) -> &'static str {
+    /// Returns each list of addresses that a run has, with its number in PostgreSQL ([`Self::one_of_targets`]).
+    pub(crate) fn lists_of_targets(self) -> &'static str {
         match self {
-            Self::Sqlite => {
-                "targets IN (SELECT targets FROM (SELECT DISTINCT targets FROM run) WHERE EXISTS (SELECT 1 \
-                 FROM json_each(CASE WHEN json_valid(targets) THEN targets END) WHERE value LIKE ? ESCAPE '\\'))"
-            }
-            // The server would look into the lists before it has left out equal ones, but for the offset.
+            Self::Sqlite => "SELECT DISTINCT targets FROM run",
             Self::Postgres => {
-                "targets IN (SELECT written.targets FROM (SELECT DISTINCT targets FROM run \
-                 WHERE run.id NOT IN (/*no targets*/0) OFFSET 0) AS written WHERE EXISTS (SELECT 1 \
-                 FROM json_array_elements_text(written.targets::json) AS address (value) \
-                 WHERE value ILIKE ? ESCAPE '\\'))"
+                "SELECT targets, hashtextextended(targets, 0) FROM (SELECT DISTINCT targets FROM run) AS lists"
+            }
+        }
+    }
+
+    /// The same by an index that only PostgreSQL has: each list is looked up behind the one before.
+    pub(crate) fn each_list(self, most: usize) -> String {
+        let first = "SELECT targets, hashtextextended(targets, 0) AS number FROM run";
+        format!(
+            "WITH RECURSIVE list (targets, number) AS (({first} ORDER BY 2 LIMIT 1) UNION ALL \
+             SELECT behind.* FROM list CROSS JOIN LATERAL ({first} WHERE hashtextextended(targets, 0) > list.number \
+             ORDER BY 2 LIMIT 1) AS behind) SELECT targets, number FROM list LIMIT {most}"
+        )
+    }
+
+    /// Whether a run has one of these lists of addresses. SQLite has an index of them. A line of an index of
+    /// PostgreSQL has 2,704 bytes at most, and a run over hosts has more: there it is of a number of 64 bits that
+    /// stands for a list.
+    pub(crate) fn one_of_targets(self, lists: &[&Row]) -> Result<Condition, SqlError> {
+        Ok(match self {
+            Self::Sqlite => {
+                let texts: Vec<&str> = lists.iter().map(|row| row.text(0)).collect::<Result<_, _>>()?;
+                let sql = format!("targets IN ({})", self.given());
+                Condition { sql: sql.into(), values: vec![serde_json::json!(texts).to_string()] }
+            }
+            Self::Postgres => {
+                let numbers: Vec<i64> = lists.iter().map(|row| row.integer(1)).collect::<Result<_, _>>()?;
+                let all = format!("{{{}}}", joined(&numbers));
+                let is_one_of =
+                    |all: &str| format!("hashtextextended(targets, 0) = ANY (CAST({all} AS bigint[]))");
+                match numbers.len() <= WRITTEN_OUT_MAX {
+                    // The server knows how many runs have these, and chooses by that.
+                    true => Condition { sql: is_one_of(&format!("'{all}'")).into(), values: Vec::new() },
+                    // Each statement is kept.
+                    false => Condition { sql: is_one_of("?::text").into(), values: vec![all] },
+                }
+            }
+        })
+    }
+
+    /// Whether a run has exactly that list of addresses, by the same indexes.
+    pub(crate) fn has_targets(self) -> &'static str {
+        match self {
+            Self::Sqlite => "targets = ?1",
+            Self::Postgres => {
+                "hashtextextended(targets, 0) = hashtextextended(?1::text COLLATE \"C\", 0) AND targets = ?1"
             }
         }
     }
@@ -147,10 +206,6 @@ impl Dialect {
         }
     }
 }
-
-/// Where the numbers of runs stand in statements of PostgreSQL whose targets are no JSON. Its servers before 16 cannot
-/// ask a text whether it is, and one that is not fails the statement. No run has the number 0.
-pub(crate) const NO_TARGETS: &str = "/*no targets*/0";
 
 /// Marks a run as going on in a server: the session that writes it holds this lock, which the server drops with it. The
 /// number of the table tells stores in one database apart.

@@ -4,7 +4,7 @@
 use assay_record::{RunDigest, Severity, TestDigest};
 
 use crate::database::Database;
-use crate::sql::{SqlError, values};
+use crate::sql::{SqlError, Value, values};
 
 /// Returns a digest from its stored form; `None` for one of a later version or one that is damaged, which is made again
 /// from the events.
@@ -23,8 +23,58 @@ pub(crate) enum Coverage {
     Whole,
 }
 
-/// Puts a digest beside a run, and its words into the text of the search.
+/// What the row of a run has of its digest: the words that a search finds it by, and what lists are sorted by.
+pub(crate) struct OfDigest<'d> {
+    words: String,
+    p99_us: Option<f64>,
+    verdict: Option<&'d str>,
+    first_load: Option<i64>,
+    first_iops: Option<f64>,
+}
+
+impl<'d> OfDigest<'d> {
+    /// Its columns.
+    pub(crate) const COLUMNS: &'static str = "words, p99_us, verdict, first_load, first_iops";
+
+    pub(crate) fn of(digest: &'d RunDigest) -> Self {
+        let first = digest.tests.iter().find(|test| test.complete);
+        Self {
+            words: words(digest),
+            p99_us: digest.tests.first().and_then(|test| test.p99_us).map(|p99| p99.value),
+            verdict: digest.verdict.as_deref(),
+            first_load: first.map(load_key),
+            first_iops: first.map(|test| test.iops.value),
+        }
+    }
+
+    /// The values of its columns.
+    pub(crate) fn values(&self) -> [Value<'_>; 5] {
+        let (words, p99_us, verdict) = ((&self.words).into(), self.p99_us.into(), self.verdict.into());
+        [words, p99_us, verdict, self.first_load.into(), self.first_iops.into()]
+    }
+}
+
+/// Puts a digest beside a run, and what lists need of it into the run's row. A row that has it already is not written:
+/// that would write the text of its search anew.
 pub(crate) fn put_digest(
+    database: &Database,
+    run_id: i64,
+    digest: &RunDigest,
+    coverage: Coverage,
+) -> Result<(), SqlError> {
+    put_beside(database, run_id, digest, coverage)?;
+    let of_digest = OfDigest::of(digest);
+    let columns = OfDigest::COLUMNS;
+    let update = format!(
+        "UPDATE run SET ({columns}) = (?2, ?3, ?4, ?5, ?6)
+         WHERE id = ?1 AND ({columns}) IS DISTINCT FROM (?2, ?3, ?4, ?5, ?6)"
+    );
+    let values: Vec<Value<'_>> = std::iter::once(run_id.into()).chain(of_digest.values()).collect();
+    database.execute(&update, &values).map(drop)
+}
+
+/// Puts a digest beside a run whose row has all of it already.
+pub(crate) fn put_beside(
     database: &Database,
     run_id: i64,
     digest: &RunDigest,
@@ -50,26 +100,10 @@ pub(crate) fn put_digest(
         ],
     )?;
     database.execute("DELETE FROM run_finding WHERE run_id = ?1", values![run_id])?;
-    for finding in &digest.findings {
-        let insert = "INSERT INTO run_finding (rule, run_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-        database.execute(insert, values![&finding.rule, run_id])?;
-    }
-    let p99_us = digest.tests.first().and_then(|test| test.p99_us).map(|p99| p99.value);
-    let first = digest.tests.iter().find(|test| test.complete);
-    let set = "UPDATE run SET words = ?2, p99_us = ?3, verdict = ?4, first_load = ?5, first_iops = ?6 WHERE id = ?1";
-    database
-        .execute(
-            set,
-            values![
-                run_id,
-                &words(digest),
-                p99_us,
-                digest.verdict.as_deref(),
-                first.map(load_key),
-                first.map(|test| test.iops.value)
-            ],
-        )
-        .map(drop)
+    let insert = "INSERT INTO run_finding (rule, run_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    let rules = digest.findings.iter().map(|finding| values![&finding.rule, run_id].to_vec());
+    let rules: Vec<Vec<Value<'_>>> = rules.collect();
+    database.execute_each(insert, &rules)
 }
 
 /// Returns a number for a test, its step and its load: equal ones have the same, others have others. Stores keep it: it

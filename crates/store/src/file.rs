@@ -6,14 +6,16 @@
 //! next process that closed the store would take itself for the last one, and remove the log that a run appends to.
 
 use std::fs::{File, Metadata};
+use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use nix::fcntl::AT_FDCWD;
+use nix::fcntl::{AT_FDCWD, FcntlArg, fcntl};
 use nix::libc;
 use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
 
+use crate::address::StoreAddress;
 use crate::error::StoreError;
 use crate::neighbours::{self, beside};
 use crate::schema::APPLICATION_ID;
@@ -27,14 +29,34 @@ const APPLICATION_ID_AT: usize = 68;
 const OTHERS: u32 = 0o077;
 const OWNER_ONLY: u32 = 0o600;
 
-/// Which file it is, whatever its name.
+/// Which file it is, whatever its name. A file that was opened as a store is held until the process ends, so that no
+/// other one gets its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FileId {
+pub struct FileId {
     device: u64,
     inode: u64,
 }
 
 impl FileId {
+    /// Returns the file that has the name of a store now; `None` for a store in a server, and where there is none.
+    ///
+    /// # Errors
+    /// Where that cannot be found out.
+    pub fn now(store: &StoreAddress) -> io::Result<Option<Self>> {
+        match store.file().map(std::fs::metadata).transpose() {
+            Ok(found) => Ok(found.as_ref().map(Self::of)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the log beside a store; `None` where it is empty or missing.
+    #[must_use]
+    pub fn log(store: &StoreAddress) -> Option<Self> {
+        let log = std::fs::symlink_metadata(beside(store.file()?, "-wal")).ok()?;
+        (log.len() > 0).then(|| Self::of(&log))
+    }
+
     fn of(metadata: &Metadata) -> Self {
         Self { device: metadata.dev(), inode: metadata.ino() }
     }
@@ -119,6 +141,27 @@ fn open_for_good(path: &Path, access: Access) -> Result<FileId, StoreError> {
     let id = FileId::of(&metadata);
     held().push((id, file));
     Ok(id)
+}
+
+/// Byte of the index of a log on which each program that has the store open holds a lock (SQLite's "dead man switch").
+const IN_USE_AT: i64 = 128;
+
+/// Whether another program has the log beside a store open: locks of this one do not count. What cannot be found out
+/// counts as such.
+pub(crate) fn is_used_elsewhere(path: &Path) -> bool {
+    let index = beside(path, "-shm");
+    if !index.exists() {
+        return false;
+    }
+    // It is held for good like a store: to close it would drop the locks of this program.
+    let Ok(id) = open_for_good(&index, Access::Read) else { return true };
+    let held = held();
+    let Some((_, file)) = held.iter().find(|(known, _)| *known == id) else { return true };
+    let short = |constant: libc::c_int| i16::try_from(constant).expect("the system's constants are small");
+    let (l_type, l_whence) = (short(libc::F_WRLCK), short(libc::SEEK_SET));
+    let mut lock = libc::flock { l_type, l_whence, l_start: IN_USE_AT, l_len: 1, l_pid: 0 };
+    let asked = fcntl(file, FcntlArg::F_GETLK(&mut lock));
+    asked.is_err() || i32::from(lock.l_type) != libc::F_UNLCK
 }
 
 fn held() -> std::sync::MutexGuard<'static, Vec<(FileId, File)>> {

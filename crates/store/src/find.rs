@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::row::RunRow;
 
 /// Candidates listed in a message.
-const LISTED_MAX: usize = 8;
+pub(crate) const LISTED_MAX: usize = 8;
 
 /// Why a name does not mean one run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -32,32 +32,36 @@ pub enum FindError {
     },
 }
 
-/// Finds a run in `runs` (the newest first). In this order a name is: `last` or `last~N` (N runs before the last), an
-/// id, a label, the start or the end of an id.
-pub(crate) fn find(runs: &[RunRow], name: &str) -> Result<String, FindError> {
-    if runs.is_empty() {
-        return Err(FindError::Empty);
-    }
-    if let Some(back) = runs_back(name) {
-        return runs.get(back).map(|r| r.run.clone()).ok_or_else(|| FindError::None {
-            name: name.to_owned(),
-            hint: format!("; {} runs are stored, so the oldest is last~{}", runs.len(), runs.len() - 1),
-        });
-    }
+/// Finds a run among those that a name may stand for, the newest first: an id, a label, the start or the end of an id.
+/// `None` where it stands for none of them.
+pub(crate) fn find(runs: &[RunRow], name: &str) -> Option<Result<String, FindError>> {
     if runs.iter().any(|r| r.run == name) {
-        return Ok(name.to_owned());
+        return Some(Ok(name.to_owned()));
     }
     let labelled: Vec<&RunRow> = runs.iter().filter(|r| r.label.as_deref() == Some(name)).collect();
-    if !labelled.is_empty() {
-        return only(&labelled, name);
+    let parts = || runs.iter().filter(|r| is_part(&r.run, name)).collect();
+    let found: Vec<&RunRow> = if labelled.is_empty() { parts() } else { labelled };
+    match found.as_slice() {
+        [] => None,
+        [one] => Some(Ok(one.run.clone())),
+        several => {
+            let candidates = list(several.len(), several);
+            Some(Err(FindError::Several { name: name.to_owned(), candidates }))
+        }
     }
-    let parts: Vec<&RunRow> = runs.iter().filter(|r| is_part(&r.run, name)).collect();
-    if parts.is_empty() {
-        let newest: Vec<&RunRow> = runs.iter().collect();
-        let hint = format!("; the newest stored runs are:{}", list(&newest));
-        return Err(FindError::None { name: name.to_owned(), hint });
-    }
-    only(&parts, name)
+}
+
+/// Says that no run goes by a name: of so many, the newest of which are these.
+pub(crate) fn none(name: &str, count: usize, newest: &[RunRow]) -> FindError {
+    let hint = match (runs_back(name), count) {
+        (_, 0) => return FindError::Empty,
+        (Some(_), count) => format!("; {count} runs are stored, so the oldest is last~{}", count - 1),
+        (None, count) => {
+            let newest: Vec<&RunRow> = newest.iter().collect();
+            format!("; the newest stored runs are:{}", list(count, &newest))
+        }
+    };
+    FindError::None { name: name.to_owned(), hint }
 }
 
 /// Whether a name is the start or the end of an id.
@@ -73,22 +77,16 @@ pub(crate) fn runs_back(name: &str) -> Option<usize> {
     }
 }
 
-fn only(found: &[&RunRow], name: &str) -> Result<String, FindError> {
-    match found {
-        [one] => Ok(one.run.clone()),
-        several => Err(FindError::Several { name: name.to_owned(), candidates: list(several) }),
-    }
-}
-
-/// Returns a line for each run, with what people remember of it: its label, plan and targets, and when it started.
-fn list(runs: &[&RunRow]) -> String {
+/// Returns a line for each of the first of so many runs, with what people remember of it: its label, plan and targets,
+/// and when it started.
+fn list(count: usize, runs: &[&RunRow]) -> String {
     let line = |run: &&RunRow| {
         let label = run.label.as_ref().map_or_else(String::new, |label| format!(" ({label})"));
         format!("\n  {}{label}: {} on {}, {}", run.run, run.name, run.targets.join(", "), started(run))
     };
     let mut text: String = runs.iter().take(LISTED_MAX).map(line).collect();
-    if runs.len() > LISTED_MAX {
-        text.push_str(&format!("\n  {} more: assay runs lists them", runs.len() - LISTED_MAX));
+    if count > LISTED_MAX {
+        text.push_str(&format!("\n  {} more: assay runs lists them", count - LISTED_MAX));
     }
     text
 }
@@ -125,16 +123,14 @@ mod tests {
     }
 
     fn check(name: &str, expected: &str) {
-        let found = find(&runs(), name).unwrap_or_else(|e| e.to_string());
+        let found = find(&runs(), name).unwrap_or_else(|| Err(none(name, runs().len(), &runs())));
+        let found = found.unwrap_or_else(|e| e.to_string());
         assert_eq!(found, expected, "{name}");
     }
 
     #[test]
     fn runs_are_found_by_what_people_call_them() {
         for (name, expected) in [
-            ("last", "261122-aaaa"),
-            ("last~0", "261122-aaaa"),
-            ("last~3", "261120-zzzz"),
             ("261121-k9b2", "261121-k9b2"),
             ("k7f2", "261121-k7f2"),
             ("261121-k7", "261121-k7f2"),
@@ -168,9 +164,9 @@ mod tests {
              \n  261121-k9b2: vmware on ./t.dat, 2026-11-21 03:30 UTC\
              \n  261120-zzzz (before): vmware on ./t.dat, 2026-11-21 03:30 UTC",
         );
-        assert_eq!(find(&[], "last"), Err(FindError::Empty));
+        assert_eq!((find(&[], "last"), none("last", 0, &[])), (None, FindError::Empty));
         let many: Vec<RunRow> = runs().iter().cycle().take(LISTED_MAX + 3).cloned().collect();
-        let says = find(&many, "nope").unwrap_err().to_string();
+        let says = none("nope", many.len(), &many).to_string();
         assert!(says.ends_with("UTC\n  3 more: assay runs lists them"), "{says}");
     }
 }

@@ -1,16 +1,17 @@
 //! Whole runs that come from elsewhere.
 
+use std::cell::Cell;
+
 use assay_record::{Event, Outcome, RunDigest, RunEvent, RunHeader};
 
 use crate::database::Database;
-use crate::digest::{Coverage, put_digest};
+use crate::digest::{Coverage, put_beside};
 use crate::error::StoreError;
 use crate::extract::{PackedExtract, put_packed};
-use crate::row;
 use crate::server::{OpenStore, open_to_write};
 use crate::sql::values;
 use crate::store::Store;
-use crate::writer::{CHECKPOINT_PAGES, insert_event, insert_lines, insert_run, set_outcome};
+use crate::writer::{CHECKPOINT_PAGES, Known, insert_lines, insert_run};
 
 /// A run to be added whole.
 #[derive(Debug)]
@@ -83,7 +84,7 @@ impl Store {
             let set = connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES);
             set.map_err(|source| to.write_error(source.into()))?;
         }
-        Ok(Importer { to })
+        Ok(Importer { to, is_together: Cell::new(false) })
     }
 }
 
@@ -91,9 +92,24 @@ impl Store {
 #[derive(Debug)]
 pub struct Importer {
     to: OpenStore,
+    /// Whether a transaction of several runs has begun.
+    is_together: Cell<bool>,
 }
 
 impl Importer {
+    /// Has `work` add several runs in one transaction: all of them are added, or none where one cannot be. A commit
+    /// of each run writes the same pages again, and waits for the disk of a server.
+    ///
+    /// # Errors
+    /// That of `work`, or of the transaction.
+    pub fn together<E: From<StoreError>>(&self, work: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+        let write = |source| E::from(self.to.write_error(source));
+        self.is_together.set(true);
+        let added = self.to.database.write(write, work);
+        self.is_together.set(false);
+        added.and_then(|()| Ok(self.to.check()?))
+    }
+
     /// Adds a run as [`Store::add_run`] does, with what is kept beside it where that is known.
     pub fn add(
         &self,
@@ -103,23 +119,37 @@ impl Importer {
     ) -> Result<(), StoreError> {
         let to = &self.to;
         let write = |source| to.write_error(source);
-        to.database.write(write, || {
+        let WholeRun { header, label, note, lost, events } = whole;
+        let digest = completed.map(|completed| &completed.digest);
+        let known = Known { label, note, lost, outcome: events.outcome(), digest };
+        let add = || {
             if namesake == Namesake::Replace {
-                let run = &whole.header.run;
-                to.database.execute("DELETE FROM run WHERE run = ?1", values![run]).map_err(write)?;
+                to.database.execute("DELETE FROM run WHERE run = ?1", values![&header.run]).map_err(write)?;
             }
-            let id = insert_run(to, whole.header, (whole.label, whole.note))?;
-            let last = insert_events(to, id, whole.events)?;
-            if let Some(why) = whole.lost {
-                let update = "UPDATE run SET lost = ?2 WHERE id = ?1";
-                to.database.execute(update, values![id, why]).map_err(write)?;
-                row::seal(&to.database, id).map_err(write)?;
-            }
+            let id = insert_run(to, header, &known)?;
+            let last = insert_events(to, id, events)?;
             let Some(Completed { digest, extract }) = completed else { return Ok(()) };
             put_packed(&to.database, id, last, extract).map_err(write)?;
-            put_digest(&to.database, id, digest, Coverage::Whole).map_err(write)
-        })?;
+            put_beside(&to.database, id, digest, Coverage::Whole).map_err(write)
+        };
+        if self.is_together.get() {
+            return add();
+        }
+        to.database.write(write, add)?;
         to.check()
+    }
+}
+
+impl WholeEvents<'_> {
+    /// How the run ended, if its last event is its end.
+    fn outcome(&self) -> Option<Outcome> {
+        match self {
+            Self::Decoded(events) => events.iter().rev().find_map(|event| match event.what {
+                RunEvent::Ended(outcome) => Some(outcome),
+                _ => None,
+            }),
+            Self::Lines { outcome, .. } => *outcome,
+        }
     }
 }
 
@@ -128,27 +158,31 @@ const LINES: usize = 256;
 
 /// Inserts all events but the first. Returns the number of all.
 fn insert_events(to: &OpenStore, id: i64, events: WholeEvents<'_>) -> Result<i64, StoreError> {
-    let mut count = 1;
+    let encode = |source| StoreError::Encode { path: to.address.clone(), source };
+    let unread = |source| StoreError::Source { path: to.address.clone(), source };
     match events {
         WholeEvents::Decoded(events) => {
-            for event in events.iter().filter(|event| !matches!(event.what, RunEvent::Started(_))) {
-                insert_event(to, (id, count), event)?;
-                count += 1;
-            }
+            let after_first = events.iter().filter(|event| !matches!(event.what, RunEvent::Started(_)));
+            insert_parts(to, id, after_first.map(|event| serde_json::to_string(event).map_err(encode)))
         }
-        WholeEvents::Lines { after_first, outcome } => {
-            loop {
-                let lines: Result<Vec<String>, _> = after_first.0.take(LINES).collect();
-                let lines =
-                    lines.map_err(|source| StoreError::Source { path: to.address.clone(), source })?;
-                insert_lines(to, (id, count), &lines)?;
-                count += i64::try_from(lines.len()).unwrap_or(0);
-                if lines.len() < LINES {
-                    break;
-                }
-            }
-            outcome.map_or(Ok(()), |outcome| set_outcome(to, id, outcome))?;
+        WholeEvents::Lines { after_first, .. } => {
+            insert_parts(to, id, after_first.0.map(|line| line.map_err(unread)))
         }
     }
-    Ok(count)
+}
+
+fn insert_parts(
+    to: &OpenStore,
+    id: i64,
+    mut lines: impl Iterator<Item = Result<String, StoreError>>,
+) -> Result<i64, StoreError> {
+    let mut count = 1;
+    loop {
+        let part: Vec<String> = lines.by_ref().take(LINES).collect::<Result<_, _>>()?;
+        insert_lines(to, (id, count), &part)?;
+        count += i64::try_from(part.len()).unwrap_or(0);
+        if part.len() < LINES {
+            return Ok(count);
+        }
+    }
 }

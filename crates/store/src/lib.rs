@@ -57,7 +57,7 @@ mod server;
 mod sql;
 mod store;
 mod strangers;
-mod unreadable;
+mod targets;
 mod writer;
 
 pub use address::{StoreAddress, StoreAddressError};
@@ -65,6 +65,7 @@ pub use beside::{Baseline, BaselineOf, Checked};
 pub use copy::{Copied, copy};
 pub use error::StoreError;
 pub use extract::PackedExtract;
+pub use file::FileId;
 pub use find::FindError;
 pub use id::{is_run_id, new_run_id};
 pub use import::{Completed, EventLines, Importer, Namesake, WholeEvents, WholeRun};

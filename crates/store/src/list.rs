@@ -8,14 +8,13 @@ use std::ops::RangeInclusive;
 
 use assay_record::{Outcome, RunDigest, Severity};
 
-use crate::condition::{Clause, Condition};
+use crate::condition::{Clause, Condition, one_of};
 use crate::dialect::{Dialect, Reach, like};
 use crate::digest::{Coverage, decode, put_digest};
 use crate::error::StoreError;
 use crate::find;
 use crate::reader::Reader;
 use crate::row::{self, COLUMN_COUNT, COLUMNS, RunRow};
-use crate::search::one_of;
 use crate::sql::{Row, SqlError, Value, values};
 use crate::store::Store;
 
@@ -225,7 +224,8 @@ impl Reader {
         let is_given = format!("run IN ({})", self.database.dialect().given());
         let among = passing.and(&is_given, Some(Wanted::Text(given)));
         let found = self
-            .rows_of_runs(&format!("SELECT run, id FROM run{}", among.clause(Reach::All)), &among.values());
+            .database
+            .rows(&format!("SELECT run, id FROM run{}", among.clause(Reach::All)), &among.values());
         let number = |row: &Row| Ok((row.text(0)?.to_owned(), row.integer(1)?));
         let numbers: Result<HashMap<String, i64>, SqlError> =
             found.and_then(|rows| rows.iter().map(number).collect());
@@ -265,7 +265,7 @@ impl Reader {
             "SELECT {COLUMNS}, id, digest.body, digest.crc32c FROM {table} JOIN run ON run.id = slice_id \
              LEFT JOIN digest ON digest.run_id = run.id ORDER BY {terms}"
         );
-        let found = self.rows_of_runs(&text, &passing.values()).map_err(|source| self.read_error(source))?;
+        let found = self.database.rows(&text, &passing.values()).map_err(|source| self.read_error(source))?;
         // A digest that cannot be read is made again, and is no reason to list nothing.
         let digest = |row: &Row| {
             let text = row.text_if_any(COLUMN_COUNT + 1).ok().flatten()?;
@@ -295,7 +295,7 @@ impl Reader {
     }
 
     fn count_of(&self, count: &str, passing: &Passing) -> Result<usize, StoreError> {
-        let found = self.rows_of_runs(count, &passing.values());
+        let found = self.database.rows(count, &passing.values());
         let found = found.and_then(|rows| rows.first().map_or(Ok(0), |row| row.integer(0)));
         Ok(usize::try_from(found.map_err(|source| self.read_error(source))?).unwrap_or(0))
     }
@@ -305,7 +305,7 @@ impl Reader {
         let passing = self.passing(filter)?.and("name = ?", Some(Wanted::Text(plan.to_owned())));
         let passing = passing.and("first_load IS NOT NULL", None);
         let text = format!("SELECT run, first_load, first_iops FROM run{}", passing.clause(Reach::All));
-        let rows = self.rows_of_runs(&text, &passing.values());
+        let rows = self.database.rows(&text, &passing.values());
         let of = |row: &Row| {
             Ok(FirstTest { run: row.text(0)?.to_owned(), load: row.integer(1)?, iops: row.real(2)? })
         };
@@ -332,7 +332,7 @@ impl Reader {
                 sql_count(limit),
                 sql_count(skip),
             );
-            let found = self.rows_of_runs(&text, &passing.values());
+            let found = self.database.rows(&text, &passing.values());
             let found = found.map_err(|source| self.read_error(source))?;
             let last = found.last().map(|row| row.integer(COLUMN_COUNT)).transpose();
             let last = last.map_err(|source| self.read_error(source))?;
@@ -355,8 +355,9 @@ impl Reader {
     }
 
     fn passing(&self, filter: &RunFilter) -> Result<Passing, StoreError> {
-        let words = self.searched(&filter.text)?;
-        Ok(Passing::of(self.database.dialect(), filter, words, &self.unended_of(filter.state)?))
+        let mut found = self.searched(&filter.text)?;
+        found.extend(filter.target.as_deref().map(|part| self.has_target(part)).transpose()?);
+        Ok(Passing::of(self.database.dialect(), filter, found, &self.unended_of(filter.state)?))
     }
 
     /// Returns the rows of a slice of the runs that pass a filter, the newest first.
@@ -383,27 +384,22 @@ impl Reader {
         Ok(rows.iter().filter_map(|row| row.text(0).ok()).map(str::to_owned).collect())
     }
 
-    /// Returns the id of the run that `name` stands for: an id or a part of it, a label, `last` or `last~N`.
+    /// Returns the id of the run that `name` stands for: an id or a part of it, a label, `last` or `last~N`. No list of
+    /// all runs is read.
     pub fn find(&self, name: &str) -> Result<String, StoreError> {
-        // The usual names need no list of all runs.
-        if let Some(skip) = find::runs_back(name) {
-            let found = self.rows(&RunFilter::default(), RunSlice { skip, limit: 1 })?;
-            if let Some(row) = found.into_iter().next() {
-                return Ok(row.run);
-            }
-        } else if self.has(name)? {
-            return Ok(name.to_owned());
-        } else {
-            let found = self.called(name)?;
-            if !found.is_empty() {
-                return self.found(&found, name);
-            }
-        }
-        self.found(&self.runs()?, name)
-    }
-
-    fn found(&self, runs: &[RunRow], name: &str) -> Result<String, StoreError> {
-        find::find(runs, name).map_err(|source| StoreError::Find { path: self.address().clone(), source })
+        let newest = |skip, limit| self.rows(&RunFilter::default(), RunSlice { skip, limit });
+        let found = match find::runs_back(name) {
+            Some(back) => newest(back, 1)?.pop().map(|row| Ok(row.run)),
+            None if self.has(name)? => Some(Ok(name.to_owned())),
+            None => find::find(&self.called(name)?, name),
+        };
+        let found = match found {
+            Some(found) => found,
+            // An id that is no text any more goes by what a list shows of it.
+            None if self.id_of_listed(name).is_ok() => Ok(name.to_owned()),
+            None => Err(find::none(name, self.count()?, &newest(0, find::LISTED_MAX)?)),
+        };
+        found.map_err(|source| StoreError::Find { path: self.address().clone(), source })
     }
 
     /// Returns the runs of exactly that label, the newest first.
@@ -552,10 +548,11 @@ enum Wanted {
 }
 
 impl Passing {
-    /// The conditions of a filter; `words` are those of its text, and `unended` the runs without an end that it wants.
-    fn of(dialect: Dialect, filter: &RunFilter, words: Vec<Condition>, unended: &[i64]) -> Self {
+    /// The conditions of a filter; `found` are those of its text and of the part of a target, and `unended` the runs
+    /// without an end that it wants.
+    fn of(dialect: Dialect, filter: &RunFilter, found: Vec<Condition>, unended: &[i64]) -> Self {
         let mut passing = Self { dialect, conditions: Vec::new(), values: Vec::new() };
-        for Condition { sql, values } in words {
+        for Condition { sql, values } in found {
             passing.conditions.push(sql);
             passing.values.extend(values.into_iter().map(Wanted::Text));
         }
@@ -572,7 +569,6 @@ impl Passing {
         add_clause(among("run_target WHERE address = ?"), whole(&filter.on_target));
         add_clause(among("run_finding WHERE rule = ?"), whole(&filter.rule));
         let mut add = |condition: &str, value| add_clause(condition.into(), value);
-        add(dialect.any_target_is_like(), part(&filter.target));
         add(&is_like("name"), part(&filter.plan));
         add(&is_like("label"), part(&filter.label));
         add("label = ?", whole(&filter.on_label));

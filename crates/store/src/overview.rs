@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use assay_record::Outcome;
 
+use crate::condition::one_of;
 use crate::error::StoreError;
 use crate::list::{ListedRun, Passing, RunOrder, RunSlice, RunState};
 use crate::reader::Reader;
-use crate::search::one_of;
 use crate::sql::{Row, SqlError, values};
 
 /// Runs of a part, as a power of two. Of a part that changed, each run is looked at; each part takes some KiB.

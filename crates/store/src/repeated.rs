@@ -1,10 +1,12 @@
 //! Runs that share a label, a plan and their targets: repetitions, of which a target may have thousands.
 
+use std::collections::HashMap;
+
 use assay_record::Outcome;
 
 use crate::error::StoreError;
 use crate::reader::Reader;
-use crate::sql::{Row, values};
+use crate::sql::{Row, SqlError, values};
 
 /// A run that has a label, in short.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,30 +17,40 @@ pub struct LabelledRun {
     pub label: String,
     /// Name of its plan.
     pub plan: String,
-    /// Addresses of its targets.
-    pub targets: Vec<String>,
 }
 
 impl Reader {
-    /// Returns the newest runs on a target (its name in the store) that came to their ends, the newest first: of each
-    /// label, plan and list of targets at most so many. Rows that cannot be read are passed over.
-    pub fn repeated_on(&self, target: &str, most: usize) -> Result<Vec<LabelledRun>, StoreError> {
-        let query = "SELECT run, label, name, targets FROM (
-                SELECT run, label, name, targets, started_unix_ms, id, row_number() OVER (
-                    PARTITION BY label, name, targets ORDER BY started_unix_ms DESC, id DESC) AS place
-                FROM run WHERE id IN (SELECT run_id FROM run_target WHERE address = ?1)
-                AND label IS NOT NULL AND outcome = ?2) AS placed
-            WHERE place <= ?3 ORDER BY started_unix_ms DESC, id DESC";
+    /// Returns the newest runs on a target (its name in the store) that came to their ends and have exactly that list
+    /// of targets, as typed, the newest first: of each label and plan at most so many. Rows that cannot be read are
+    /// passed over.
+    pub fn repeated_on(
+        &self,
+        target: &str,
+        targets: &[String],
+        most: usize,
+    ) -> Result<Vec<LabelledRun>, StoreError> {
+        // In the order of the index of lists nothing is sorted, and no run of another list is looked at.
+        let query = format!(
+            "SELECT run, label, name FROM run WHERE {} AND +id IN (SELECT run_id FROM run_target WHERE address = ?2)
+             AND label IS NOT NULL AND outcome = ?3 ORDER BY started_unix_ms DESC, id DESC",
+            self.database.dialect().has_targets()
+        );
         let done = serde_json::json!(Outcome::Done).to_string();
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let rows = self.database.rows(query, values![target, &done, most]);
+        let targets = serde_json::json!(targets).to_string();
+        let rows = self.database.rows(&query, values![&targets, target, &done]);
         let rows = rows.map_err(|source| self.read_error(source))?;
-        Ok(rows.iter().filter_map(labelled).collect())
+        let mut seen: HashMap<(&str, &str), usize> = HashMap::new();
+        let newest = rows.iter().filter_map(|row| texts(row).ok()).filter(|[_, label, plan]| {
+            let count = seen.entry((*label, *plan)).or_default();
+            *count += 1;
+            *count <= most
+        });
+        Ok(newest
+            .map(|[run, label, plan]| LabelledRun { run: run.into(), label: label.into(), plan: plan.into() })
+            .collect())
     }
 }
 
-fn labelled(row: &Row) -> Option<LabelledRun> {
-    let text = |column| row.text(column).ok().map(str::to_owned);
-    let targets = serde_json::from_str(row.text(3).ok()?).ok()?;
-    Some(LabelledRun { run: text(0)?, label: text(1)?, plan: text(2)?, targets })
+fn texts(row: &Row) -> Result<[&str; 3], SqlError> {
+    Ok([row.text(0)?, row.text(1)?, row.text(2)?])
 }

@@ -6,7 +6,7 @@
 use assay_record::Outcome;
 
 use crate::database::Database;
-use crate::sql::{Cell, Row, SqlError, values};
+use crate::sql::{Cell, Row, SqlError, Value, values};
 
 /// What [`read`] reads, in its order. The checksum covers what stands in front of it.
 pub(crate) const COLUMNS: &str =
@@ -14,7 +14,7 @@ pub(crate) const COLUMNS: &str =
 /// Place of the time of the start among them.
 pub(crate) const STARTED: usize = 5;
 /// Number of columns that the checksum covers.
-const COVERED: usize = 9;
+pub(crate) const COVERED: usize = 9;
 /// Number of those columns, with the checksum.
 pub(crate) const COLUMN_COUNT: usize = COVERED + 1;
 
@@ -72,11 +72,22 @@ pub(crate) fn read(row: &Row) -> RunRow {
     row_read
 }
 
-/// Sets the checksum of a row to what it holds. Called in the transaction that changes it.
-pub(crate) fn seal(database: &Database, id: i64) -> Result<(), SqlError> {
-    let query = format!("SELECT {COLUMNS} FROM run WHERE id = ?1");
+/// Sets a column that the checksum covers, and the checksum, in one statement: each writes the row anew, and in a
+/// server its lines in most indexes. Called in the transaction that changes the row, which nobody else changes
+/// meanwhile.
+pub(crate) fn set(database: &Database, id: i64, column: &str, value: Value<'_>) -> Result<(), SqlError> {
+    let query = format!("SELECT {COLUMNS} FROM run WHERE id = ?1{}", database.dialect().for_update());
     let Some(row) = database.row(&query, values![id])? else { return Ok(()) };
-    database.execute("UPDATE run SET row_crc32c = ?2 WHERE id = ?1", values![id, checksum(&row)]).map(drop)
+    let columns = COLUMNS.split(", ").zip(row.cells());
+    let cells = columns.map(|(name, cell)| if name == column { value.into() } else { cell.clone() });
+    let checksum = checksum(&Row::new(cells.collect()));
+    let update = format!("UPDATE run SET {column} = ?2, row_crc32c = ?3 WHERE id = ?1");
+    database.execute(&update, &[id.into(), value, checksum.into()]).map(drop)
+}
+
+/// Returns the checksum of a row that is to have these values in the covered columns, in their order.
+pub(crate) fn checksum_of(values: &[Value<'_>; COVERED]) -> u32 {
+    checksum(&Row::new(values.iter().map(|value| Cell::from(*value)).collect()))
 }
 
 /// CRC-32C of the covered columns: the type of each, its length and its bytes.

@@ -5,7 +5,7 @@
 //! is of use for a word that few runs have, and these are looked for first. What many have is found soonest by walking
 //! the runs, the newest first, which a page ends early.
 
-use crate::condition::Condition;
+use crate::condition::{Condition, joined};
 use crate::dialect::{Dialect, Reach};
 use crate::error::StoreError;
 use crate::reader::Reader;
@@ -34,7 +34,7 @@ impl Reader {
             words.iter().partition(|word| word.chars().count() >= TRIGRAM);
         let mut conditions = dialect.has_words(&long);
         conditions.extend(short.iter().map(|word| dialect.has_short_word(word)));
-        if self.database.has_pairs() {
+        if self.database.indexes().pairs {
             // The rarest word would do; the first rare one leaves little to look at.
             for word in self.not_usual(dialect, &words)?.into_iter().take(PROBED_MAX) {
                 if let Some(runs) = self.rare(dialect, word)? {
@@ -89,13 +89,3 @@ impl Reader {
 /// pieces, which takes minutes, and a server that has not counted the rows of a table yet chooses anything.
 const BY_PAIRS: &str = "BEGIN READ ONLY; SET LOCAL jit = off; SET LOCAL enable_seqscan = off; \
                         SET LOCAL enable_indexscan = off; SET LOCAL enable_indexonlyscan = off";
-
-/// Returns the condition that a run is one of these.
-pub(crate) fn one_of(runs: &[i64]) -> String {
-    // PostgreSQL knows no list without a member.
-    format!("id IN ({})", if runs.is_empty() { "NULL".to_owned() } else { joined(runs) })
-}
-
-fn joined(runs: &[i64]) -> String {
-    runs.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
-}

@@ -199,6 +199,18 @@ impl Cell {
     }
 }
 
+impl From<Value<'_>> for Cell {
+    fn from(value: Value<'_>) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Integer(number) => Self::Integer(number),
+            Value::Real(number) => Self::Real(number),
+            Value::Text(text) => Self::Text(text.as_bytes().to_vec()),
+            Value::Blob(bytes) => Self::Blob(bytes.to_vec()),
+        }
+    }
+}
+
 impl From<ValueRef<'_>> for Cell {
     fn from(value: ValueRef<'_>) -> Self {
         match value {

@@ -2,13 +2,14 @@
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use assay_record::RunHeader;
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
 
 use crate::address::StoreAddress;
-use crate::connect::{connect, connect_to_read, not_allowed};
+use crate::connect::{BUSY_TIMEOUT, connect, connect_to_read, not_allowed};
 use crate::database::Database;
 use crate::error::StoreError;
 use crate::file;
@@ -19,6 +20,9 @@ use crate::row;
 use crate::server::{self, open_to_write};
 use crate::sql::{Value, values};
 use crate::writer::RunWriter;
+
+/// How long another program may take to let a log be emptied.
+const EMPTY_LOG_WAIT: Duration = Duration::from_secs(1);
 
 /// Where runs are kept. Several processes may use one at once.
 #[derive(Debug)]
@@ -153,6 +157,26 @@ impl Store {
         self.tightened_from
     }
 
+    /// Moves the log into the file that is open, and empties it, unless another program uses it. Called where another
+    /// file has the name of this one by now: SQLite finds a log by its name, and would take it for that of the other.
+    /// Whether it is empty now says [`FileId::log`].
+    pub fn empty_log(&self) {
+        let (Database::Sqlite(connection), StoreAddress::File(path)) = (&self.database, self.address())
+        else {
+            return;
+        };
+        if self.read_only().is_some() || file::is_used_elsewhere(path) {
+            return;
+        }
+        let empty = || {
+            connection.busy_timeout(EMPTY_LOG_WAIT)?;
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        };
+        // Where that fails the log stays, which whoever asked looks at.
+        let _ = empty();
+        let _ = connection.busy_timeout(BUSY_TIMEOUT);
+    }
+
     /// Begins the run of that header: it is in the store, with its first event, when this returns.
     pub fn begin_run(
         &self,
@@ -165,17 +189,17 @@ impl Store {
 
     /// Sets the label of a run; `None` removes it.
     pub fn set_label(&self, run: &str, label: Option<&str>) -> Result<(), StoreError> {
-        self.change(run, "UPDATE run SET label = ?2 WHERE run = ?1", values![run, label])
+        self.change(run, "label", label)
     }
 
     /// Sets the note of a run; `None` removes it.
     pub fn set_note(&self, run: &str, note: Option<&str>) -> Result<(), StoreError> {
-        self.change(run, "UPDATE run SET note = ?2 WHERE run = ?1", values![run, note])
+        self.change(run, "note", note)
     }
 
     /// Sets why events of a run are missing from some moment on; `None`: none is.
     pub fn set_lost(&self, run: &str, why: Option<&str>) -> Result<(), StoreError> {
-        self.change(run, "UPDATE run SET lost = ?2 WHERE run = ?1", values![run, why])
+        self.change(run, "lost", why)
     }
 
     /// Removes the run and all its events; refused while it is in progress.
@@ -200,14 +224,13 @@ impl Store {
         changed.map(drop)
     }
 
-    fn change(&self, run: &str, sql: &str, values: &[Value<'_>]) -> Result<(), StoreError> {
+    fn change(&self, run: &str, column: &str, value: Option<&str>) -> Result<(), StoreError> {
         let write = |source| StoreError::writing(self.address(), source);
         self.database.write(write, || {
             // A new checksum over a damaged row would hide the damage.
             self.row(run)?;
             let (id, _) = self.id_and_end(run)?.ok_or_else(|| self.unknown(run))?;
-            self.database.execute(sql, values).map_err(write)?;
-            row::seal(&self.database, id).map_err(write)
+            row::set(&self.database, id, column, value.into()).map_err(write)
         })
     }
 

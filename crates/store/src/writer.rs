@@ -3,7 +3,7 @@
 use assay_record::{Event, Outcome, RunDigest, RunEvent, RunHeader};
 
 use crate::database::Database;
-use crate::digest::{Coverage, put_digest};
+use crate::digest::{Coverage, OfDigest, put_digest};
 use crate::error::StoreError;
 use crate::key::key_of_run;
 use crate::process::Process;
@@ -58,8 +58,9 @@ impl RunWriter {
     pub(crate) fn begin(
         to: OpenStore,
         header: &RunHeader,
-        named: (Option<&str>, Option<&str>),
+        (label, note): (Option<&str>, Option<&str>),
     ) -> Result<Self, StoreError> {
+        let known = Known { label, note, ..Known::default() };
         let write = |source| to.write_error(source);
         if let Database::Sqlite(connection) = &to.database {
             let set = connection
@@ -68,7 +69,7 @@ impl RunWriter {
             set.map_err(|source| write(source.into()))?;
         }
         let (run_id, live) = to.database.write(write, || {
-            let run_id = insert_run(&to, header, named)?;
+            let run_id = insert_run(&to, header, &known)?;
             // Before anybody can see the run: it must never look like one that was killed.
             Ok((run_id, to.mark_live(run_id)?))
         })?;
@@ -293,13 +294,7 @@ impl RunWriter {
     fn mark(&mut self) {
         let Some(lost) = self.lost.as_mut().filter(|lost| !lost.is_marked) else { return };
         let (database, id) = (&self.to.database, self.run_id);
-        let marked = database.write(
-            |error| error,
-            || {
-                database.execute("UPDATE run SET lost = ?2 WHERE id = ?1", values![id, &lost.why])?;
-                row::seal(database, id)
-            },
-        );
+        let marked = database.write(|error| error, || row::set(database, id, "lost", (&lost.why).into()));
         lost.is_marked = marked.is_ok();
     }
 
@@ -319,37 +314,53 @@ impl RunWriter {
     }
 }
 
-/// Inserts the run of a header, with a label and a note, and its first event. Returns its number.
-pub(crate) fn insert_run(
-    to: &OpenStore,
-    header: &RunHeader,
-    (label, note): (Option<&str>, Option<&str>),
-) -> Result<i64, StoreError> {
+/// What is known of a run beside its header when its row is made.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Known<'r> {
+    pub(crate) label: Option<&'r str>,
+    pub(crate) note: Option<&'r str>,
+    pub(crate) lost: Option<&'r str>,
+    pub(crate) outcome: Option<Outcome>,
+    pub(crate) digest: Option<&'r RunDigest>,
+}
+
+/// Inserts the run of a header with all that is known of it, sealed, and its first event. Returns its number.
+pub(crate) fn insert_run(to: &OpenStore, header: &RunHeader, known: &Known<'_>) -> Result<i64, StoreError> {
     let encode = |source| StoreError::Encode { path: to.address.clone(), source };
+    let write = |source| to.write_error(source);
     let addresses: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
     let targets = serde_json::to_string(&addresses).map_err(encode)?;
     let first = Event { at_ns: 0, what: RunEvent::Started(Box::new(header.clone())) };
+    let first = serde_json::to_string(&first).map_err(encode)?;
     let started = i64::try_from(header.started_unix_ms).unwrap_or(i64::MAX);
     let process = Process::this().map(|process| serde_json::to_string(&process)).transpose();
     let process = process.map_err(encode)?;
+    let outcome = known.outcome.map(|outcome| serde_json::to_string(&outcome)).transpose().map_err(encode)?;
     let (run, name, host) = (&header.run, &header.plan.name, &header.host.name);
-    let inserted = to.database.row(
-        "INSERT INTO run (run, name, label, note, started_unix_ms, targets, host, process)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING id",
-        values![run, name, label, note, started, &targets, host, process.as_ref()],
+    let Known { label, note, lost, .. } = *known;
+    let row: &[Value<'_>; row::COVERED] =
+        values![run, name, outcome.as_ref(), label, note, started, &targets, lost, host];
+    let of_digest = known.digest.map(OfDigest::of);
+    let of_digest = of_digest.as_ref().map_or([Value::Null; 5], OfDigest::values);
+    let mut all: Vec<Value<'_>> = row.to_vec();
+    all.extend(values![row::checksum_of(row), process.as_ref()]);
+    all.extend(of_digest);
+    let insert = format!(
+        "INSERT INTO run ({}, process, {}) VALUES (?{}) RETURNING id",
+        row::COLUMNS,
+        OfDigest::COLUMNS,
+        ", ?".repeat(all.len() - 1),
     );
-    let inserted = inserted.and_then(|row| row.map_or(Ok(0), |row| row.integer(0)));
+    let inserted = to.database.row(&insert, &all).and_then(|row| row.map_or(Ok(0), |row| row.integer(0)));
     let run_id = inserted.map_err(|source| match source.kind() {
         Kind::Duplicate => StoreError::RunExists { path: to.address.clone(), run: run.clone() },
-        _ => to.write_error(source),
+        _ => write(source),
     })?;
-    insert_event(to, (run_id, 0), &first)?;
-    row::seal(&to.database, run_id).map_err(|source| to.write_error(source))?;
-    for target in &header.targets {
-        let insert = "INSERT INTO run_target (address, run_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-        let inserted = to.database.execute(insert, values![&key_of_run(target), run_id]);
-        inserted.map_err(|source| to.write_error(source))?;
-    }
+    insert_lines(to, (run_id, 0), &[first])?;
+    let keys: Vec<String> = header.targets.iter().map(key_of_run).collect();
+    let keys: Vec<Vec<Value<'_>>> = keys.iter().map(|key| values![key, run_id].to_vec()).collect();
+    let insert = "INSERT INTO run_target (address, run_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    to.database.execute_each(insert, &keys).map_err(write)?;
     Ok(run_id)
 }
 
@@ -372,21 +383,6 @@ fn insert_events(to: &OpenStore, (run_id, first): (i64, i64), events: &[Line<'_>
     }
 }
 
-/// Inserts an event of a run with its number, within a transaction; the last one has the outcome for the run's row.
-pub(crate) fn insert_event(
-    to: &OpenStore,
-    (run_id, sequence): (i64, i64),
-    event: &Event,
-) -> Result<(), StoreError> {
-    let body = serde_json::to_string(event);
-    let body = body.map_err(|source| StoreError::Encode { path: to.address.clone(), source })?;
-    insert_lines(to, (run_id, sequence), &[body])?;
-    match &event.what {
-        RunEvent::Ended(outcome) => set_outcome(to, run_id, *outcome),
-        _ => Ok(()),
-    }
-}
-
 /// Inserts the JSON of events, the first with that number.
 pub(crate) fn insert_lines(
     to: &OpenStore,
@@ -403,13 +399,11 @@ pub(crate) fn insert_lines(
 }
 
 /// Sets the outcome of a run that has ended.
-pub(crate) fn set_outcome(to: &OpenStore, run_id: i64, outcome: Outcome) -> Result<(), StoreError> {
-    let write = |source| to.write_error(source);
+fn set_outcome(to: &OpenStore, run_id: i64, outcome: Outcome) -> Result<(), StoreError> {
     let outcome = serde_json::to_string(&outcome);
     let outcome = outcome.map_err(|source| StoreError::Encode { path: to.address.clone(), source })?;
-    let update = "UPDATE run SET outcome = ?2 WHERE id = ?1";
-    to.database.execute(update, values![run_id, &outcome]).map_err(write)?;
-    row::seal(&to.database, run_id).map_err(write)
+    let set = row::set(&to.database, run_id, "outcome", (&outcome).into());
+    set.map_err(|source| to.write_error(source))
 }
 
 impl Drop for RunWriter {

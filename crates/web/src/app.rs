@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use assay_analysis::RunSummary;
 use assay_report::held::Held;
 use assay_results::{KnownTargets, Readings};
-use assay_store::{Reader, Store};
+use assay_store::{FileId, Reader, Store, StoreError};
 use tokio::sync::Semaphore;
 
 use crate::answer::Refusal;
@@ -61,6 +61,27 @@ pub(crate) struct App {
     reports: Mutex<Kept<String>>,
     summaries: Mutex<Kept<RunSummary>>,
     unwritten: Mutex<Unwritten>,
+    seen: Mutex<Seen>,
+    /// Held by whoever reads the store, each once; alone by whoever closes it because another one has its name.
+    reading: RwLock<()>,
+}
+
+/// The file that had the name of the store when somebody looked last.
+#[derive(Default)]
+struct Seen {
+    file: Option<FileId>,
+    /// Its log, where that was not empty.
+    log: Option<FileId>,
+    /// Number of files that were seen before.
+    before: u64,
+}
+
+/// A number that changes when somebody writes to the store, or puts another one in its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Writes {
+    /// Stores that were there before this one.
+    pub(crate) before: u64,
+    number: i64,
 }
 
 /// Texts that stay the same until somebody writes to the store.
@@ -74,6 +95,15 @@ struct Unwritten {
 
 /// The last of some things that take long to make, by name, the oldest first.
 type Kept<T> = Vec<(String, Arc<T>)>;
+
+impl Unwritten {
+    fn watcher(&mut self, options: &Options) -> Result<Option<&Store>, StoreError> {
+        if self.watcher.is_none() {
+            self.watcher = Store::open_existing(&options.store)?;
+        }
+        Ok(self.watcher.as_ref())
+    }
+}
 
 impl App {
     pub(crate) fn new(options: Options, address: SocketAddr, token: Token) -> Self {
@@ -95,6 +125,8 @@ impl App {
             reports: Mutex::default(),
             summaries: Mutex::default(),
             unwritten: Mutex::default(),
+            seen: Mutex::default(),
+            reading: RwLock::default(),
         }
     }
 
@@ -158,12 +190,91 @@ impl App {
     }
 
     /// Returns a number that changes when somebody writes to the store; `None` where it cannot be read.
-    pub(crate) fn writes(&self) -> Option<i64> {
+    pub(crate) fn writes(&self) -> Option<Writes> {
+        let before = self.seen().before;
         let mut known = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.watcher.is_none() {
-            known.watcher = Store::open_existing(&self.options.store).ok().flatten();
+        let number = known.watcher(&self.options).ok()??.writes().ok()?;
+        Some(Writes { before, number })
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether the store is the one that was seen last, also where that cannot be found out: who opens it
+    /// hears why.
+    fn is_seen(&self) -> bool {
+        let store = &self.options.store;
+        let mut seen = self.seen();
+        let is_seen = FileId::now(store).map_or(true, |now| now == seen.file);
+        if is_seen {
+            seen.log = FileId::log(store).or(seen.log);
         }
-        known.watcher.as_ref().and_then(|watcher| watcher.writes().ok())
+        is_seen
+    }
+
+    /// Notices that another file has the name of the store, or none: once nobody reads it any more, all connections
+    /// to the one before are closed, what was read of it is forgotten, and whoever started the server hears of it.
+    fn notice(&self) -> Result<(), Refusal> {
+        if self.is_seen() {
+            return Ok(());
+        }
+        let nobody_reads = self.reading.write().unwrap_or_else(PoisonError::into_inner);
+        let store = &self.options.store;
+        let (mut seen, Ok(now)) = (self.seen(), FileId::now(store)) else { return Ok(()) };
+        let says = match (seen.file, now) {
+            (before, now) if before == now => return Ok(()),
+            (Some(_), None) => {
+                format!("the store {store} was deleted or moved; pages show its runs no longer")
+            }
+            (Some(_), Some(_)) => {
+                format!("the store {store} was replaced by another file; pages show the runs of that one")
+            }
+            (None, _) if seen.before > 0 => format!("there is a store {store} again; pages show its runs"),
+            (None, _) => {
+                seen.file = now;
+                return Ok(());
+            }
+        };
+        let is_replaced = seen.file.is_some() && now.is_some();
+        if seen.file.is_some() && !self.is_log_apart(seen.log) && is_replaced {
+            return Err(Refusal::internal(format!(
+                "The store {store} was replaced, and {store}-wal belongs to the file before, which another program \
+                 may have open: SQLite would take it for a part of the new one. End that program, then move \
+                 {store}-wal away."
+            )));
+        }
+        self.forget();
+        *seen = Seen { file: now, log: None, before: seen.before + 1 };
+        drop((seen, nobody_reads));
+        (self.options.tell)(&says);
+        Ok(())
+    }
+
+    /// Returns whether the log beside the store is none of the file before, after it was moved into that where nobody
+    /// else uses it.
+    fn is_log_apart(&self, log: Option<FileId>) -> bool {
+        let store = &self.options.store;
+        let is_its_own = || FileId::log(store).is_none_or(|now| log.is_some_and(|before| before != now));
+        if !is_its_own() {
+            let unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(store) = self.stores().first().or(unwritten.watcher.as_ref()) {
+                store.empty_log();
+            }
+        }
+        is_its_own()
+    }
+
+    /// Forgets all that was read of the store. What is known of targets, and of runs that were compared, goes by
+    /// checksums, which another store has only of the same.
+    fn forget(&self) {
+        self.stores().clear();
+        *self.unwritten.lock().unwrap_or_else(PoisonError::into_inner) = Unwritten::default();
+        self.helds.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.reports.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.summaries.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.texts.forget();
+        self.live.forget();
     }
 
     /// Returns a text that depends on the store alone, made by `make` where it is not known or something was written
@@ -176,10 +287,7 @@ impl App {
         let lock = || self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
         let writes = {
             let mut known = lock();
-            if known.watcher.is_none() {
-                known.watcher = Store::open_existing(&self.options.store)?;
-            }
-            let writes = known.watcher.as_ref().map_or(Ok(0), |watcher| watcher.writes());
+            let writes = known.watcher(&self.options)?.map_or(Ok(0), |watcher| watcher.writes());
             let Ok(writes) = writes else {
                 // The file may be another one.
                 *known = Unwritten::default();
@@ -234,6 +342,14 @@ impl App {
 
     /// The same on the calling thread.
     pub(crate) fn on_store<T>(&self, work: impl FnOnce(&Store) -> Result<T, Refusal>) -> Result<T, Refusal> {
+        let _reading = loop {
+            self.notice()?;
+            let reading = self.reading.read().unwrap_or_else(PoisonError::into_inner);
+            // It may have been replaced in between.
+            if self.is_seen() {
+                break reading;
+            }
+        };
         let kept = self.stores().pop();
         let store = match kept {
             Some(store) => store,

@@ -105,6 +105,13 @@ impl Live {
         Ok(going.filter_map(Followed::live).collect())
     }
 
+    /// Follows no run any more, and shows none: the store is another one.
+    pub(crate) fn forget(&self) {
+        *self.follower() = Follower::default();
+        let before = Arc::clone(&self.frames.borrow());
+        self.frames.send_replace(Arc::new(Frame::after(&before, Vec::new())));
+    }
+
     /// Returns what a run that is followed has measured so far.
     pub(crate) fn summary(&self, run: &str) -> Option<RunSummary> {
         self.follower().followed.get(run).map(|followed| followed.collector.summary())

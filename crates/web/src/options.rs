@@ -25,6 +25,8 @@ pub struct Options {
     pub own_process: Option<u32>,
     /// What a visitor may use up.
     pub limits: Limits,
+    /// Tells whoever started the server what becomes of its store.
+    pub tell: fn(&str),
 }
 
 /// What a visitor may use up.

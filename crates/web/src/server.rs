@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio_io_timeout::TimeoutStream;
 
-use crate::app::App;
+use crate::app::{App, Writes};
 use crate::error::ServeError;
 use crate::options::{Limits, Options, Tls};
 use crate::pages::targets;
@@ -182,14 +182,11 @@ async fn complete_runs(app: Arc<App>) {
     // A run that cannot be read, or kept, is tried once.
     let mut tried: HashSet<String> = HashSet::new();
     // A look at all runs of a large store takes time: it is needed where something was written, or a run was killed.
-    let mut seen: Option<(i64, Vec<String>)> = None;
+    let mut seen: Option<(Writes, Vec<String>)> = None;
     let mut ticks = tokio::time::interval(COMPLETE_EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        if !app.options.store.exists() {
-            continue;
-        }
         let asked = Arc::clone(&app);
         // Both may wait for a disk, or for a server, which no task of the runtime may.
         let now =
@@ -198,6 +195,11 @@ async fn complete_runs(app: Arc<App>) {
             continue;
         }
         let Ok(found) = app.with_store(|store| Ok(incomplete(store)?)).await else { continue };
+        let both = now.as_ref().zip(seen.as_ref());
+        if both.is_some_and(|((now, _), (seen, _))| now.before != seen.before) {
+            // It is another store.
+            tried.clear();
+        }
         seen = now;
         let new = found.into_iter().filter(|run| !tried.contains(run)).collect::<Vec<_>>();
         app.set_lacking(new.len());

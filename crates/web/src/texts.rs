@@ -83,7 +83,7 @@ impl Texts {
     }
 
     /// Forgets all: something was changed.
-    fn forget(&self) {
+    pub(crate) fn forget(&self) {
         self.by_address.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 

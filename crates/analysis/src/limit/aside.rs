@@ -5,7 +5,7 @@ use assay_record::{PathEnd, StepId};
 
 use super::{LimitKind, StepLimit};
 use crate::figures::whole;
-use crate::rules::{Run, disturbed_steps, findings, is_disturbance, step_name};
+use crate::rules::{Run, disturbances, disturbed_steps, step_name};
 use crate::summary::{RunSummary, StepSummary};
 
 /// Most disturbances that the sentence names.
@@ -38,9 +38,9 @@ pub(super) struct Aside {
 
 /// Returns what disturbed a run, without what the limits of its steps say already.
 pub(super) fn aside(run: Run<'_>, limits: &[StepLimit]) -> Aside {
-    let found = findings(run.header, run.summary);
+    let found = disturbances(run);
     let is_said = |rule: &str| limits.iter().any(|limit| says_itself(limit.kind, rule));
-    let grave = found.iter().filter(|finding| is_disturbance(finding) && !is_said(&finding.rule));
+    let grave = found.iter().filter(|finding| !is_said(&finding.rule));
     let words = |rule: &str| WORDS.iter().find(|(known, _)| *known == rule).map(|(_, words)| *words);
     let named: Vec<&str> = grave.filter_map(|finding| words(&finding.rule)).take(NAMED_MAX).collect();
     let mut sentences = paths_down(run);

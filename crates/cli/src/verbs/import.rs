@@ -13,6 +13,7 @@ use anyhow::{Context as _, bail};
 use assay_interop::results::{self, ImportedResult, fio_log, table};
 use assay_record::{Event, Outcome, RunEvent, RunHeader};
 use assay_results::{collector_of, completed};
+use assay_spec::random::split_mix;
 use assay_store::{Completed, EventLines, Importer, Namesake, Store, StoreError, WholeEvents, WholeRun};
 
 use crate::args::ImportArgs;
@@ -75,35 +76,39 @@ fn store_all(args: &ImportArgs, all: Vec<Import>) -> anyhow::Result<Exit> {
     let importer = store.importer()?;
     notes_of(&all).iter().for_each(|says| note!("note: {says}"));
     let mut unsaid = 0_usize;
-    for (number, import) in (1..).zip(all) {
+    let (mut runs, mut taken) = (Vec::with_capacity(all.len()), BTreeSet::new());
+    for import in all {
         let mut run = match import {
             Import::Run(run) => *run,
-            Import::Result(result, _) => result.named(&store, number)?,
+            Import::Result(result, _) => result.named(&store, &mut taken)?,
         };
         run.label = args.label.clone().or(run.label);
-        let id = &run.header.run;
-        match run.add(&store, &importer) {
-            Err(error) if run.is_in(&store, &error) => {
-                let labelled = match &args.label {
-                    Some(label) => {
-                        let label = Some(label.trim()).filter(|label| !label.is_empty());
-                        store.set_label(id, label)?;
-                        label.map_or("; its label is removed".to_owned(), |label| {
-                            format!("; its label is now {label}")
-                        })
-                    }
-                    None => String::new(),
-                };
-                says(number, &mut unsaid, || {
-                    format!("run {id} is already stored, with the same events{labelled}: assay show {id}")
-                });
-                continue;
+        runs.push(run);
+    }
+    let mut number = 0;
+    while let Some(next) = runs.get(number..).filter(|next| !next.is_empty()) {
+        let part = &next[..together(next)];
+        let is_new = |run: &Whole| store.row(&run.header.run).is_err();
+        let add_all = || part.iter().try_for_each(|run| run.add(Namesake::Keep, &importer));
+        let are_added = part.len() > 1 && part.iter().all(is_new) && importer.together(add_all).is_ok();
+        for run in part {
+            number += 1;
+            let id = &run.header.run;
+            let added = if are_added { Ok(()) } else { run.add(run.namesake(&store), &importer) };
+            match added {
+                Err(error) if run.is_in(&store, &error) => {
+                    let labelled = relabel(&store, args, id)?;
+                    says(number, &mut unsaid, || {
+                        format!("run {id} is already stored, with the same events{labelled}: assay show {id}")
+                    });
+                    continue;
+                }
+                added => added.with_context(|| format!("cannot import run {id}"))?,
             }
-            added => added.with_context(|| format!("cannot import run {id}"))?,
+            let from = run.header.imported.as_ref();
+            let whose = from.map_or(String::new(), |from| format!(" ({}, {})", from.tool, from.file));
+            says(number, &mut unsaid, || format!("imported run {id}{whose}: assay show {id}"));
         }
-        let from = run.header.imported.as_ref();
-        let whose = from.map_or(String::new(), |from| format!(" ({}, {})", from.tool, from.file));
-        says(number, &mut unsaid, || format!("imported run {id}{whose}: assay show {id}"));
     }
     match unsaid {
         0 => {}
@@ -113,11 +118,32 @@ fn store_all(args: &ImportArgs, all: Vec<Import>) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Sets the label that was asked for of a run that is stored already. Returns what to say of it.
+fn relabel(store: &Store, args: &ImportArgs, id: &str) -> anyhow::Result<String> {
+    let Some(label) = &args.label else { return Ok(String::new()) };
+    let label = Some(label.trim()).filter(|label| !label.is_empty());
+    store.set_label(id, label)?;
+    Ok(label.map_or("; its label is removed".to_owned(), |label| format!("; its label is now {label}")))
+}
+
+/// Events that are stored in one transaction: a run that goes on waits for its end.
+const TOGETHER_MAX: usize = 4096;
+
+/// Returns how many of the next runs are stored together: one at least.
+fn together(next: &[Whole]) -> usize {
+    let mut events = 0;
+    let fitting = next.iter().take_while(|run| {
+        events += run.count();
+        events <= TOGETHER_MAX
+    });
+    fitting.count().max(1)
+}
+
 /// Runs of which each has a line of its own.
-const RUNS_SHOWN: u64 = 30;
+const RUNS_SHOWN: usize = 30;
 
 /// Prints the line of a run, or counts it: ten thousand would push away what was not imported.
-fn says(number: u64, unsaid: &mut usize, line: impl Fn() -> String) {
+fn says(number: usize, unsaid: &mut usize, line: impl Fn() -> String) {
     if number <= RUNS_SHOWN { note!("{}", line()) } else { *unsaid += 1 }
 }
 
@@ -254,11 +280,16 @@ impl Whole {
         Self { header, label: None, note: None, lost: None, events, completed }
     }
 
-    /// Gives it a name that no run of the store has.
-    fn named(mut self: Box<Self>, store: &Store, number: u64) -> anyhow::Result<Self> {
+    /// Gives it a name that no run of the store has, and none of those that are to be added with it.
+    fn named(mut self: Box<Self>, store: &Store, taken: &mut BTreeSet<String>) -> anyhow::Result<Self> {
         let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
-        let random = u64::from(nanos) << 32 | (u64::from(std::process::id()) ^ number << 20);
-        self.header.run = store.new_run_id(self.header.started_unix_ms, random)?;
+        let mut random = u64::from(nanos) << 32 | u64::from(std::process::id());
+        self.header.run = loop {
+            let run = store.new_run_id(self.header.started_unix_ms, split_mix(&mut random))?;
+            if taken.insert(run.clone()) {
+                break run;
+            }
+        };
         if let WholesEvents::Made(events) = &mut self.events {
             for event in events {
                 if let RunEvent::Started(header) = &mut event.what {
@@ -274,7 +305,7 @@ impl Whole {
         self.header.imported.as_ref().map_or("", |from| &from.file)
     }
 
-    fn add(&self, store: &Store, importer: &Importer) -> anyhow::Result<()> {
+    fn add(&self, namesake: Namesake, importer: &Importer) -> anyhow::Result<()> {
         let mut lines;
         let events = match &self.events {
             WholesEvents::Made(events) => WholeEvents::Decoded(events),
@@ -290,7 +321,7 @@ impl Whole {
             lost: self.lost.as_deref(),
             events,
         };
-        Ok(importer.add(whole, self.namesake(store), self.completed.as_ref())?)
+        Ok(importer.add(whole, namesake, self.completed.as_ref())?)
     }
 
     /// A run of which the store lost the rest is replaced, if the file has more of it.

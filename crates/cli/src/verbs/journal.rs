@@ -93,8 +93,7 @@ struct Measured {
 
 fn steps(store: &Store, name: &str) -> anyhow::Result<Vec<Measured>> {
     let mut steps: Vec<Measured> = Vec::new();
-    let running: Vec<String> =
-        store.runs()?.into_iter().filter(|row| row.is_running).map(|row| row.run).collect();
+    let running = store.running()?;
     for run in store.as_kept()?.into_iter().filter(|run| !running.contains(run)) {
         let header = store.header(&run)?;
         let Some(step) = header.setting.journal.clone().filter(|step| step.journal == name) else { continue };

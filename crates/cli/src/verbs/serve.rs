@@ -122,6 +122,7 @@ fn options(args: &ServeArgs, config: Config, store: &StoreAddress) -> anyhow::Re
         found,
         own_process: args.until_stdin_ends.then(std::os::unix::process::parent_id),
         limits: Limits::default(),
+        tell: |says| note!("{says}"),
     })
 }
 

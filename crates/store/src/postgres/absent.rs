@@ -1,12 +1,13 @@
 //! In the place of the client, where a build leaves it out.
 
 use super::PostgresAddress;
+use crate::dialect::Indexes;
 use crate::sql::{Row, SqlError, Value};
 
 /// A session in a server, of which there is none.
 #[derive(Debug)]
 pub(crate) struct Client {
-    pub(crate) has_pairs: bool,
+    pub(crate) indexes: Indexes,
     none: std::convert::Infallible,
 }
 

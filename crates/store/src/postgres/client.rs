@@ -13,6 +13,7 @@ use super::address::{PostgresAddress, Tls};
 use super::login::{Login, Surroundings, login};
 use super::message::says;
 use super::tls::connector;
+use crate::dialect::Indexes;
 use crate::sql::{Cell, Row, SqlError, Value};
 
 /// How long a server may take to answer. One that was stopped, or is cut off, says nothing; a statement of the store
@@ -34,6 +35,10 @@ const STATEMENTS_MAX: usize = 128;
 /// Memory for a sort: 20,000 digests.
 const SORTED_IN_MEMORY: &str = "64MB";
 
+/// What a page costs that is read out of turn, of one in turn. The server takes rows and digests to lie on a disk that
+/// seeks, and would rather read all of them than those of a target, where they lie in memory.
+const RANDOM_PAGE: &str = "1.1";
+
 /// Statements that a server has at once, and has not answered.
 const UNANSWERED_MAX: usize = 256;
 
@@ -45,8 +50,8 @@ pub(crate) struct Client {
     client: Option<tokio_postgres::Client>,
     connection: Option<tokio::task::JoinHandle<()>>,
     statements: HashMap<String, Statement>,
-    /// Whether the tables have the index of pairs, as far as somebody has looked.
-    pub(crate) has_pairs: bool,
+    /// Indexes of the tables, as far as somebody has looked.
+    pub(crate) indexes: Indexes,
 }
 
 impl Client {
@@ -74,13 +79,15 @@ impl Client {
         let (client, connection) = connected?;
         let (client, connection) = (Some(client), Some(connection));
         let statements = HashMap::new();
-        let mut client = Self { runtime: Some(runtime), client, connection, statements, has_pairs: false };
+        let mut client =
+            Self { runtime: Some(runtime), client, connection, statements, indexes: Indexes::default() };
         // The digests of a target with thousands of runs are sorted in memory, and not on the disk of the server. To
         // compile a list of 100,000 runs takes longer than it saves.
         // Over a socket of the system the server leaves the keepalives as they are, without an error.
         client.batch(&format!(
-            "SET search_path TO {}; SET work_mem TO '{SORTED_IN_MEMORY}'; SET jit = off; SET tcp_keepalives_idle = {}; \
-             SET tcp_keepalives_interval = {}; SET tcp_keepalives_count = {LOOKS}",
+            "SET search_path TO {}; SET work_mem TO '{SORTED_IN_MEMORY}'; SET random_page_cost = {RANDOM_PAGE}; \
+             SET jit = off; SET tcp_keepalives_idle = {}; SET tcp_keepalives_interval = {}; \
+             SET tcp_keepalives_count = {LOOKS}",
             address.schema,
             SILENT.as_secs(),
             LOOK_AGAIN.as_secs(),

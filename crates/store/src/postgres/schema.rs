@@ -2,7 +2,7 @@
 
 use crate::address::StoreAddress;
 use crate::database::Database;
-use crate::dialect::TAKE_TURNS;
+use crate::dialect::{Indexes, TAKE_TURNS};
 use crate::error::StoreError;
 use crate::postgres::PostgresAddress;
 use crate::schema::{FORMAT, INDEXES_OF_LISTS};
@@ -150,6 +150,11 @@ CREATE INDEX IF NOT EXISTS run_pairs ON run USING gin ((run_pairs(text) COLLATE 
 ALTER INDEX run_pairs ALTER COLUMN 1 SET STATISTICS 0;
 "#;
 
+/// What finds runs by a part of the address of a target (`targets.rs`). It may be missing, and is made as [`PAIRS`] is.
+const LISTS: &str = "CREATE INDEX IF NOT EXISTS run_lists
+    ON run (hashtextextended(targets, 0), started_unix_ms DESC, id DESC);
+";
+
 /// What a look at all runs sums (`overview.rs`): without these it reads every row and every digest. They may be
 /// missing, and are made as [`PAIRS`] is.
 const SUMS: &str = "CREATE INDEX IF NOT EXISTS run_part ON run (id) INCLUDE (row_crc32c);
@@ -206,9 +211,10 @@ pub(crate) fn prepare(
     if let Some(encoding) = narrow_encoding(database).map_err(open)? {
         return Ok(Rights::Read(StoreError::Encoding { path: store.clone(), encoding }.to_string()));
     }
-    let pairs = database.row("SELECT 1 WHERE to_regclass('run_pairs') IS NOT NULL", &[]).map_err(open)?;
-    if let Database::Postgres(client) = database {
-        client.borrow_mut().has_pairs = pairs.is_some();
+    let sql = "SELECT to_regclass('run_pairs') IS NOT NULL, to_regclass('run_lists') IS NOT NULL";
+    if let (Database::Postgres(client), Some(row)) = (database, database.row(sql, &[]).map_err(open)?) {
+        let has = |column| row.integer(column).is_ok_and(|has| has == 1);
+        client.borrow_mut().indexes = Indexes { pairs: has(0), lists: has(1) };
     }
     let sql = "SELECT CASE WHEN pg_is_in_recovery() THEN 'the server is a replica'
                       WHEN current_setting('default_transaction_read_only')::bool THEN 'sessions of this user only read'
@@ -268,7 +274,8 @@ fn tables(found: Option<i64>) -> String {
     let done = found.map_or(0, |found| usize::try_from(found - FIRST + 1).unwrap_or(0));
     let migrations = MIGRATIONS.get(done..).unwrap_or_default().concat();
     // In tables with runs only the owner has the time for it.
-    let indexes = if found.is_none() { format!("{INDEXES_OF_LISTS}{SUMS}{PAIRS}") } else { String::new() };
+    let indexes =
+        if found.is_none() { [INDEXES_OF_LISTS, SUMS, LISTS, PAIRS].concat() } else { String::new() };
     format!(
         "CREATE TABLE IF NOT EXISTS store_format (
     one    BIGINT PRIMARY KEY DEFAULT 1 CHECK (one = 1),

@@ -10,6 +10,7 @@ mod killed;
 mod lists;
 mod postgres;
 mod releases;
+mod written_once;
 
 use std::path::{Path, PathBuf};
 

@@ -34,9 +34,6 @@ pub(crate) async fn page(
     if !run.is_empty() {
         checked_id(&run)?;
     }
-    if !app.options.store.exists() {
-        return Err(Refusal::no_store());
-    }
     let new = match app.options.runs {
         Some(_) => "<p class=\"tools\"><a class=\"button\" href=\"/new/diagnosis\">New diagnosis</a></p>\n",
         None => "",

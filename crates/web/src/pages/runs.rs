@@ -37,9 +37,6 @@ pub(crate) async fn page(
     let asked = Fields::new(query);
     let filter = filter(&asked)?;
     let number: usize = asked.get("page").parse().unwrap_or(1).max(1);
-    if !app.options.store.exists() {
-        return Err(Refusal::no_store());
-    }
     let shared = Arc::clone(&app);
     app.with_store(move |store| {
         let baselines = Baselines::read(store)?;

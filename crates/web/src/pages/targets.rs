@@ -69,9 +69,6 @@ pub(crate) async fn page(
     Query(query): Query<Vec<(String, String)>>,
 ) -> Result<Response, Refusal> {
     let asked = Fields::new(query);
-    if !app.options.store.exists() {
-        return Err(Refusal::no_store());
-    }
     let shared = Arc::clone(&app);
     app.with_store(move |store| {
         let known = store.target_addresses()?;

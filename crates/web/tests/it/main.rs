@@ -6,6 +6,7 @@ mod client;
 mod in_server;
 mod limits;
 mod pages;
+mod replaced;
 mod security;
 mod served;
 mod targets;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use assay_store::{Store, StoreAddress};
 use assay_testkit::synthetic;
@@ -14,6 +14,9 @@ use crate::client::{Answer, connect, exchange};
 pub(crate) const RUN: &str = "261121-k7f2";
 /// What must never be more than text.
 pub(crate) const HOSTILE: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>";
+
+/// What servers said of their stores, each with the path of its own.
+pub(crate) static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// A server that is answering.
 pub(crate) struct Served {
@@ -85,6 +88,7 @@ impl Served {
             found: vec![RunTarget { name: format!("found{HOSTILE}"), address: "/dev/sdz".to_owned() }],
             own_process: None,
             limits,
+            tell: |says| SAID.lock().unwrap().push(says.to_owned()),
         };
         let server = Server::bind(options).unwrap();
         let port = server.url().rsplit_once(':').unwrap().1.parse().unwrap();
@@ -104,6 +108,11 @@ impl Served {
 
     pub(crate) fn store(&self) -> Store {
         Store::open(&self.store).unwrap()
+    }
+
+    /// The file of the store.
+    pub(crate) fn store_path(&self) -> PathBuf {
+        self.store.file().unwrap().to_owned()
     }
 
     /// The `Host` of a browser.
