@@ -14,6 +14,8 @@ cd "$folder"
 own=$(mktemp -d)
 trap 'rm -rf "$own"' EXIT
 truncate -s 1G "$own/disk.img"
+# The machine knows programs by their names.
+ln -s "$assay" "$own/assay"
 # A case takes its budget and what builds it, in a machine that is emulated; one that takes twice as long has failed.
 case ${BUDGET:=30s} in
     *min) budget_s=$((${BUDGET%min} * 60)) ;;
@@ -22,11 +24,11 @@ esac
 limit_s=$((budget_s * 2 + 120))
 cases=$(grep -c '^ *row ' "$here/vm/diagnoses.sh")
 { echo "CASES=\"$*\" BUDGET=$BUDGET LIMIT_S=$limit_s EXPLAIN=${EXPLAIN:-}"; cat "$here/vm/diagnoses.sh"; } >"$own/script"
-modules="dm-mod dm-delay dm-thin-pool dm-crypt md-mod raid0 raid1 raid456 sch_netem sch_tbf sch_htb veth scsi_debug loop ext4
+modules="dm-mod dm-delay dm-thin-pool dm-zero dm-crypt md-mod raid0 raid1 raid456 sch_netem sch_tbf sch_htb veth scsi_debug loop ext4
     aesni-intel aes xts ecb cbc essiv sha256"
 [ $# -gt 0 ] || { echo "| case | planted | said first | said second | right | experiments, rate |"; echo "|---|---|---|---|---|---|"; }
 VM_SECONDS=${VM_SECONDS:-$((1200 + 2 * cases * limit_s))} "$here/vm/boot.sh" kernel "$own/script" -m "$modules" \
-    -p "$assay" -p dmsetup -p mdadm -p wipefs -p blockdev -p ip -p tc -p tgtd -p tgtadm -p mkfs.ext4 \
+    -p "$own/assay" -p dmsetup -p mdadm -p wipefs -p blockdev -p ip -p tc -p tgtd -p tgtadm -p mkfs.ext4 \
     -- -drive "file=$own/disk.img,if=none,id=d,format=raw,cache=unsafe" -device virtio-scsi-pci \
     -device scsi-hd,drive=d,serial=PLANTED | sed -u 's,\r,,g' | tee console.txt | sed -u -n 's/^.*ROW //p'
 grep -q '^EXIT' console.txt || { echo "the machine ended before its script did: $folder/console.txt" >&2; exit 1; }
