@@ -10,8 +10,8 @@ use crate::summary::RunSummary;
 /// Most I/Os that are looked at: the steps share them evenly.
 const IOS_MAX: usize = 2048;
 
-/// The queues of an even stripe forget after about the square of the I/Os in flight. In a window of fewer such memories
-/// one member may have a long queue all the while, and nothing tells it from a slow one.
+/// The queues of an even stripe forget after about the square of the I/Os that wait in them. In a window of fewer such
+/// memories one member may have a long queue all the while, and nothing tells it from a slow one.
 const MEMORIES_MIN: f64 = 16.0;
 
 /// Offset in bytes and service time in ns of I/Os in the order of completion.
@@ -22,12 +22,14 @@ type Series = Vec<(u64, u64)>;
 pub fn places(header: &RunHeader, summary: &RunSummary, target: usize) -> Option<LoadPlaces> {
     let mut first = None::<&Job>;
     let mut series: Vec<Series> = Vec::new();
+    let alone_ns = alone_ns(header, summary);
     for step in &summary.steps {
         let Some(plan) = plan_of(header, step.id) else { continue };
         for sample in &step.places {
+            let mean_ns = step.total.service.mean_ns();
             let Some(job) = plan.jobs.get(sample.job as usize).filter(|job| {
                 is_random(job)
-                    && is_long(sample, in_flight(job, step.total.iops, step.total.service.mean_ns()))
+                    && is_long(sample, waiting(in_flight(job, step.total.iops, mean_ns), mean_ns, alone_ns))
             }) else {
                 continue;
             };
@@ -62,9 +64,25 @@ fn in_flight(job: &Job, iops: f64, mean_ns: Option<f64>) -> f64 {
     mean_ns.map_or(most, |ns| (iops * ns / 1e9).clamp(1.0, most.max(1.0)))
 }
 
-/// Whether the window of a sample is long against the memory of the queues.
-fn is_long(sample: &PlaceSample, in_flight: f64) -> bool {
-    f64::from(sample.every) * sample.ios.len() as f64 >= MEMORIES_MIN * in_flight.powi(2)
+/// I/Os that wait in a queue on average: those in flight but for those that are served meanwhile (Little, 1961). What
+/// takes no longer than one that is alone waits for nobody, as on a device that serves any number at once.
+fn waiting(in_flight: f64, mean_ns: Option<f64>, alone_ns: Option<f64>) -> f64 {
+    let served = alone_ns.zip(mean_ns).map_or(0.0, |(alone, mean)| (alone / mean.max(1.0)).min(1.0));
+    (in_flight * (1.0 - served)).max(1.0)
+}
+
+/// Mean time of one I/O that is alone, at random places, ns; `None` where no step had one at a time.
+fn alone_ns(header: &RunHeader, summary: &RunSummary) -> Option<f64> {
+    let is_alone = |job: &Job| job.workers == 1 && job.outstanding == 1 && is_random(job);
+    let one = summary.steps.iter().find(|step| {
+        plan_of(header, step.id).is_some_and(|plan| plan.jobs.len() == 1 && is_alone(&plan.jobs[0]))
+    });
+    one?.total.service.mean_ns()
+}
+
+/// Whether the window of a sample is long against the memory of the queues in which so many wait.
+fn is_long(sample: &PlaceSample, waiting: f64) -> bool {
+    f64::from(sample.every) * sample.ios.len() as f64 >= MEMORIES_MIN * waiting.powi(2)
 }
 
 fn is_alike(a: &Job, b: &Job) -> bool {
@@ -123,6 +141,17 @@ mod tests {
         assert!(!is(1600.0, 20.0));
         assert!(is(1024.0, 2.2));
         assert_eq!(in_flight(&job, 1600.0, None), 32.0);
+    }
+
+    /// Members that serve any number of I/Os at once have no queues: their windows were too short by the square of
+    /// what was in flight.
+    #[test]
+    fn what_is_served_waits_in_no_queue() {
+        let ms = |ms: f64| Some(ms * 1e6);
+        assert_eq!(waiting(16.0, ms(12.0), None), 16.0);
+        assert_eq!(waiting(16.0, ms(12.0), ms(9.0)), 4.0);
+        assert_eq!(waiting(16.0, ms(12.0), ms(12.5)), 1.0);
+        assert!(waiting(16.0, ms(64.0), ms(4.0)) > 14.9);
     }
 
     #[test]
