@@ -16,6 +16,8 @@ trap 'rm -rf "$own"' EXIT
 # The cases call it by this name, whatever its file is called.
 ln -s "$assay" "$own/assay"
 truncate -s 1G "$own/disk.img"
+# The machine knows programs by their names.
+ln -s "$assay" "$own/assay"
 # A case takes its budget and what builds it, in a machine that is emulated; one that takes twice as long has failed.
 case ${BUDGET:=30s} in
     *min) budget_s=$((${BUDGET%min} * 60)) ;;
@@ -24,7 +26,7 @@ esac
 limit_s=$((budget_s * 2 + 120))
 cases=$(grep -c '^ *row ' "$here/vm/diagnoses.sh")
 { echo "CASES=\"$*\" BUDGET=$BUDGET LIMIT_S=$limit_s EXPLAIN=${EXPLAIN:-}"; cat "$here/vm/diagnoses.sh"; } >"$own/script"
-modules="dm-mod dm-delay dm-thin-pool dm-crypt md-mod raid0 raid1 raid456 sch_netem sch_tbf sch_htb veth scsi_debug loop ext4
+modules="dm-mod dm-delay dm-thin-pool dm-zero dm-crypt md-mod raid0 raid1 raid456 sch_netem sch_tbf sch_htb veth scsi_debug loop ext4
     aesni-intel aes xts ecb cbc essiv sha256"
 [ $# -gt 0 ] || { echo "| case | planted | said first | said second | right | experiments, rate |"; echo "|---|---|---|---|---|---|"; }
 VM_SECONDS=${VM_SECONDS:-$((1200 + 2 * cases * limit_s))} "$here/vm/boot.sh" kernel "$own/script" -m "$modules" \

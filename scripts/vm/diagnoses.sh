@@ -111,13 +111,17 @@ if wanted rebuild; then
 fi
 
 if wanted thin-first; then
-    slow data 0 3; slow meta 4 8
+    # 32 GiB of which nothing is kept: on a small volume every block is allocated within a second.
+    thin=67108864
+    slow meta 4 8
     dd if=/dev/zero of=/dev/mapper/meta bs=4096 count=16 2>/dev/null
-    dmsetup create pool --table "0 $MEMBER thin-pool /dev/mapper/meta /dev/mapper/data 128 0" && dmsetup mknodes
+    dmsetup create nothing --table "0 $thin zero" && dmsetup mknodes
+    dmsetup create data --table "0 $thin delay /dev/mapper/nothing 0 3" && dmsetup mknodes
+    dmsetup create pool --table "0 $thin thin-pool /dev/mapper/meta /dev/mapper/data 128 0" && dmsetup mknodes
     dmsetup message pool 0 "create_thin 0"
-    dmsetup create thin --table "0 $MEMBER thin /dev/mapper/pool 0" && dmsetup mknodes
-    row thin-first first-write -- $DIAGNOSE /dev/mapper/thin "$WRITE" --not-blank --overwrite "$(identity /dev/mapper/thin)"
-    dmsetup remove thin; dmsetup remove pool; dmsetup remove data; dmsetup remove meta
+    dmsetup create thin --table "0 $thin thin /dev/mapper/pool 0" && dmsetup mknodes
+    row thin-first first-write -- $DIAGNOSE /dev/mapper/thin "$WRITE" --not-blank --no-fill --overwrite "$(identity /dev/mapper/thin)"
+    dmsetup remove thin; dmsetup remove pool; dmsetup remove data; dmsetup remove nothing; dmsetup remove meta
 fi
 
 if wanted crypt; then
@@ -143,12 +147,12 @@ wanted max-rbps && row max-rbps bytes-cap -- limited io.max "$NUMBER rbps=400000
 wanted cpu-max && row cpu-max tester-cpu host-cpu -- limited cpu.max "8000 100000" $DIAGNOSE "$DISK" "$READ" --read-only
 
 if wanted sdebug-one; then
-    # One place in the queue, 2 ms for each command.
+    # One place in the queue, 2 ms for each command. The device says so; one that only refuses more (max_queue) fails I/Os.
     D=$(for f in /sys/bus/pseudo/drivers/scsi_debug/adapter0/host*/target*/*/block/*; do echo "/dev/${f##*/}"; done | head -1)
-    echo 1 >/sys/bus/pseudo/drivers/scsi_debug/max_queue 2>/dev/null
+    echo 1 >"/sys/block/${D##*/}/device/queue_depth"
     echo 0 >/sys/bus/pseudo/drivers/scsi_debug/delay 2>/dev/null
     echo 2000000 >/sys/bus/pseudo/drivers/scsi_debug/ndelay 2>/dev/null
-    dd if=/tmp/mib of="$D" bs=1M seek=0 2>/dev/null
+    for at in 0 1 2 3 4 5 6 7; do dd if=/tmp/mib of="$D" bs=1M seek="$at" conv=notrunc 2>/dev/null; done
     row sdebug-one target-serial -- $DIAGNOSE "$D" "$READ" --read-only
 fi
 
@@ -185,7 +189,9 @@ if wanted netem-delay; then
 fi
 if wanted netem-loss; then
     target 16 "$DISK"
-    tc -n t qdisc add dev vt root netem delay 2ms loss 4%
+    # Frames are lost one by one, not all those that the sender's segmentation offload hands over together.
+    ip -n t link set vt gso_max_segs 1
+    tc -n t qdisc add dev vt root netem delay 2ms loss 2%
     row netem-loss network-fault -- $DIAGNOSE "$LUN" "$SEQ"
     untarget
 fi

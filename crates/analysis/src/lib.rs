@@ -71,8 +71,8 @@ pub use fleet::{HostExperiments, HostLimit, HostRate, HostSpread};
 pub use goal::{Round, SteadyState, Tracks};
 pub use limit::{Certainty, LimitKind, RunLimits, StepLimit, limits, verdict_on};
 pub use network::{
-    CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, lossy_frames, nfs_ceiling, path_faults,
-    step_ceiling, unreachable,
+    CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, loses_segments, lossy_frames,
+    nfs_ceiling, path_faults, step_ceiling, unreachable,
 };
 pub use places::{chunks_say, member_says, places, region_says};
 pub use precision::{Precision, precision};

@@ -12,7 +12,7 @@ use assay_record::{InterfaceFacts, NetPathFacts, PathFacts, TcpPathFacts};
 use serde::Serialize;
 
 pub use ceilings::{CEILING_IO_BYTES, ceiling, ceiling_together, nfs_ceiling, step_ceiling};
-pub use faults::{lossy_frames, path_faults, unreachable};
+pub use faults::{loses_segments, lossy_frames, path_faults, unreachable};
 pub(crate) use sharing::other_traffic_ratio;
 
 /// Headers of IPv4 and TCP, and what those of IPv6 are longer, bytes.

@@ -10,8 +10,8 @@ use crate::summary::{RunSummary, StepSummary};
 /// Most I/Os that are looked at: the steps share them evenly.
 const IOS_MAX: usize = 2048;
 
-/// The queues of an even stripe forget after about the square of the I/Os in flight. In a window of fewer such memories
-/// one member may have a long queue all the while, and nothing tells it from a slow one.
+/// The queues of an even stripe forget after about the square of the I/Os that wait in them. In a window of fewer such
+/// memories one member may have a long queue all the while, and nothing tells it from a slow one.
 const MEMORIES_MIN: f64 = 16.0;
 
 /// Offset in bytes and service time in ns of I/Os in the order of completion.
@@ -28,7 +28,7 @@ pub fn places(header: &RunHeader, summary: &RunSummary, target: usize) -> Option
             let Some(job) = plan
                 .jobs
                 .get(sample.job as usize)
-                .filter(|job| is_random(job) && is_long_step(step, plan, (job, sample)))
+                .filter(|job| is_random(job) && is_long_step((header, summary), step, plan, (job, sample)))
             else {
                 continue;
             };
@@ -59,12 +59,18 @@ pub(crate) fn is_random(job: &Job) -> bool {
 
 /// Whether a step is long enough for its sample to say something: by the queues of its job, or by those of all hosts,
 /// which may share what they measure.
-fn is_long_step(step: &StepSummary, plan: &Step, (job, sample): (&Job, &PlaceSample)) -> bool {
+fn is_long_step(
+    (header, summary): (&RunHeader, &RunSummary),
+    step: &StepSummary,
+    plan: &Step,
+    (job, sample): (&Job, &PlaceSample),
+) -> bool {
     let (ios, jobs) = match step.hosts.len() {
         0 | 1 => (f64::from(sample.every) * sample.ios.len() as f64, std::slice::from_ref(job)),
         _ => (step.total.ops as f64, plan.jobs.as_slice()),
     };
-    is_long(ios, in_flight(jobs, step.total.iops, step.total.service.mean_ns()))
+    let mean_ns = step.total.service.mean_ns();
+    is_long(ios, waiting(in_flight(jobs, step.total.iops, mean_ns), mean_ns, alone_ns(header, summary, job)))
 }
 
 /// I/Os that were in flight on average: those that the jobs may have, or fewer where they kept a rate (Little, 1961).
@@ -73,9 +79,30 @@ fn in_flight(jobs: &[Job], iops: f64, mean_ns: Option<f64>) -> f64 {
     mean_ns.map_or(most, |ns| (iops * ns / 1e9).clamp(1.0, most.max(1.0)))
 }
 
-/// Whether so many I/Os are long against the memory of the queues.
-fn is_long(ios: f64, in_flight: f64) -> bool {
-    ios >= MEMORIES_MIN * in_flight.powi(2)
+/// I/Os that wait in a queue on average: those in flight but for those that are served meanwhile (Little, 1961). What
+/// takes no longer than one that is alone waits for nobody, as on a device that serves any number at once.
+fn waiting(in_flight: f64, mean_ns: Option<f64>, alone_ns: Option<f64>) -> f64 {
+    let served = alone_ns.zip(mean_ns).map_or(0.0, |(alone, mean)| (alone / mean.max(1.0)).min(1.0));
+    (in_flight * (1.0 - served)).max(1.0)
+}
+
+/// Mean time of an I/O like those of a job that is alone, ns; `None` where no step had such ones one at a time.
+fn alone_ns(header: &RunHeader, summary: &RunSummary, like: &Job) -> Option<f64> {
+    let is_alone = |job: &Job| {
+        job.workers == 1
+            && job.outstanding == 1
+            && is_alike(job, like)
+            && (&job.mix, &job.targets) == (&like.mix, &like.targets)
+    };
+    let one = summary.steps.iter().find(|step| {
+        plan_of(header, step.id).is_some_and(|plan| plan.jobs.len() == 1 && is_alone(&plan.jobs[0]))
+    });
+    one?.total.service.mean_ns()
+}
+
+/// Whether so many I/Os are long against the memory of the queues in which so many wait.
+fn is_long(ios: f64, waiting: f64) -> bool {
+    ios >= MEMORIES_MIN * waiting.powi(2)
 }
 
 fn is_alike(a: &Job, b: &Job) -> bool {
@@ -139,6 +166,17 @@ mod tests {
         let hosts = vec![job; 8];
         let all = in_flight(&hosts, 20_000.0, Some(12.8e6));
         assert!((all - 256.0).abs() < 1e-9 && !is_long(160_000.0, all) && is_long(1_100_000.0, all));
+    }
+
+    /// Members that serve any number of I/Os at once have no queues: their windows were too short by the square of
+    /// what was in flight.
+    #[test]
+    fn what_is_served_waits_in_no_queue() {
+        let ms = |ms: f64| Some(ms * 1e6);
+        assert_eq!(waiting(16.0, ms(12.0), None), 16.0);
+        assert_eq!(waiting(16.0, ms(12.0), ms(9.0)), 4.0);
+        assert_eq!(waiting(16.0, ms(12.0), ms(12.5)), 1.0);
+        assert!(waiting(16.0, ms(64.0), ms(4.0)) > 14.9);
     }
 
     #[test]

@@ -36,8 +36,19 @@ const INDEPENDENCE: f64 = 0.85;
 /// nothing changes is assumed ([`Quantity::unchanged`]), not derived. Fitted on the tuning half of the planted set-ups.
 const OUTSIDE_UNCHANGED: f64 = 0.012;
 
-/// Logarithms of the likelihood of a form, one for each of [`SCALES`].
-type Logs = [f64; SCALES.len()];
+/// All ratios are to the same measurements of the load itself: where those are off, all ratios are, together. Their
+/// error is drawn once for all, at the nodes of a quadrature: in standard errors, and its weight (Gauss-Hermite of five
+/// points). A likelihood is the mean over these draws of the product of the densities.
+const DRAWS: [(f64, f64); 5] = [
+    (0.0, 0.533_333),
+    (1.355_626, 0.222_076),
+    (-1.355_626, 0.222_076),
+    (2.856_970, 0.011_257),
+    (-2.856_970, 0.011_257),
+];
+
+/// Logarithms of the likelihood of a form, one for each of [`SCALES`] and each of [`DRAWS`].
+type Logs = [[f64; DRAWS.len()]; SCALES.len()];
 
 /// The probability of a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -62,8 +73,8 @@ impl<'s> Belief<'s> {
     /// Nothing measured yet: every one of these hypotheses that applies is as likely as the others.
     pub fn among(hypotheses: &[&'static Hypothesis], setting: &'s Setting) -> Self {
         let applying = hypotheses.iter().filter(|hypothesis| (hypothesis.applies)(setting));
-        let logs =
-            applying.map(|hypothesis| (*hypothesis, vec![Logs::default(); hypothesis.forms.len()])).collect();
+        let nothing = [DRAWS.map(|(_, weight)| weight.ln()); SCALES.len()];
+        let logs = applying.map(|hypothesis| (*hypothesis, vec![nothing; hypothesis.forms.len()])).collect();
         Self { setting, seen: Vec::new(), logs }
     }
 
@@ -73,15 +84,17 @@ impl<'s> Belief<'s> {
         for (hypothesis, logs) in &mut self.logs {
             for (form, logs) in logs.iter_mut().enumerate() {
                 let expected = hypothesis.expected(form, observation.quantity, self.setting);
-                let log_at = |scale: f64| {
-                    let error = observation.whole_error(scale);
-                    density(observation.quantity, expected, observation.value.ln(), error).ln()
+                let log_at = |scale: f64, (errors, _): (f64, f64)| {
+                    let value = observation.value.ln() + errors * observation.base_error;
+                    density(observation.quantity, expected, value, observation.own_error(scale)).ln()
                 };
+                let at = |scale: f64| DRAWS.map(|draw| log_at(scale, draw));
                 // Mostly nothing disturbs.
-                let full = log_at(1.0);
+                let full = at(1.0);
                 let is_calm = observation.host_error == 0.0;
-                for (log, scale) in logs.iter_mut().zip(SCALES) {
-                    *log += if is_calm { full } else { log_at(scale) };
+                for (logs, scale) in logs.iter_mut().zip(SCALES) {
+                    let more = if is_calm { full } else { at(scale) };
+                    logs.iter_mut().zip(more).for_each(|(log, more)| *log += more);
                 }
             }
         }
@@ -129,10 +142,10 @@ impl<'s> Belief<'s> {
 
     /// The odds if one of the hypotheses is true.
     fn listed_odds(&self) -> Vec<Odds> {
-        let most =
-            self.logs.iter().flat_map(|(_, logs)| logs.as_flattened()).copied().fold(f64::MIN, f64::max);
+        let all = |forms: &[Logs]| forms.as_flattened().as_flattened().to_vec();
+        let most = self.logs.iter().flat_map(|(_, logs)| all(logs)).fold(f64::MIN, f64::max);
         let weight = |forms: &[Logs]| {
-            let sum: f64 = forms.as_flattened().iter().map(|log| (log - most).exp()).sum();
+            let sum: f64 = all(forms).iter().map(|log| (log - most).exp()).sum();
             (sum / forms.len().max(1) as f64).powf(INDEPENDENCE)
         };
         let all: f64 = self.logs.iter().map(|(_, logs)| weight(logs)).sum();
@@ -156,7 +169,7 @@ impl<'s> Belief<'s> {
     /// The scale of the host's disturbances that fits best.
     pub(crate) fn scale(&self) -> f64 {
         let forms = || self.logs.iter().flat_map(|(_, logs)| logs);
-        let best = |at: usize| forms().map(|logs| logs[at]).fold(f64::MIN, f64::max);
+        let best = |at: usize| forms().flat_map(|logs| logs[at]).fold(f64::MIN, f64::max);
         // Of equal ones the first.
         let at = (0..SCALES.len()).rev().max_by(|a, b| best(*a).total_cmp(&best(*b)));
         at.map_or(1.0, |at| SCALES[at])
@@ -201,7 +214,7 @@ impl<'s> Belief<'s> {
 }
 
 fn most(logs: &Logs) -> f64 {
-    logs.iter().copied().fold(f64::MIN, f64::max)
+    logs.as_flattened().iter().copied().fold(f64::MIN, f64::max)
 }
 
 /// Density of the logarithm of a quantity.
@@ -221,6 +234,10 @@ pub(crate) fn density(quantity: Quantity, expected: Option<Range>, log: f64, err
             let outside = if is_unchanged { OUTSIDE_UNCHANGED } else { quantity.outside() };
             (1.0 - outside) * normal(range) + outside * usual + floor
         }
-        None => usual + floor,
+        // An experiment changes nothing half of the time: who says nothing of it is as likely as chance.
+        None => match quantity.unchanged().filter(|_| matches!(quantity, Quantity::Rate(_))) {
+            Some(range) => 0.5 * normal(range) + 0.5 * usual + floor,
+            None => usual + floor,
+        },
     }
 }

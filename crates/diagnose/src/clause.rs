@@ -18,6 +18,7 @@ pub(crate) fn measured(quantity: Quantity, experiment: Experiment, value: f64) -
             format!("at about half the rate an I/O takes {v} times as long as one that is alone")
         }
         Quantity::LatencyOne => format!("one I/O alone takes {v} µs"),
+        Quantity::LatencyOfLoad => format!("an I/O of the load takes {v} µs"),
         Quantity::MedianToMean => format!("the median latency is {v} of the mean"),
         Quantity::LowToMean => format!("a fifth of the I/Os takes less than {v} of the mean latency"),
         Quantity::Trend => format!("the last third of the window has {v} times the rate of the first"),
@@ -48,6 +49,7 @@ fn way(quantity: Quantity, v: &str) -> String {
     match quantity {
         Quantity::TesterBusy => format!("the workers use {v} of their CPU time"),
         Quantity::OthersBusy => format!("other programs take {v} of this host's CPU time"),
+        Quantity::WaitForOthers => format!("for {v} of the time the workers wait for a CPU that others have"),
         Quantity::HelpersBusy => format!("the kernel uses {v} CPUs for the load"),
         Quantity::LinkShare => format!("the load moves {v} of what the links sustain"),
         Quantity::BusMatch => format!("the throughput is {v} of the nearest bus standard"),
@@ -116,6 +118,7 @@ fn figure(quantity: Quantity, value: f64) -> String {
             | Q::LowToMean
             | Q::TesterBusy
             | Q::OthersBusy
+            | Q::WaitForOthers
             | Q::LinkShare
             | Q::BusMatch
             | Q::PingWait

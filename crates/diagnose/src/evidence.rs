@@ -67,9 +67,17 @@ fn of_host(cause: Cause, of: &dyn Fn(Q) -> Option<f64>) -> Vec<Option<String>> {
                 format!("Twice the workers with as many I/Os in flight did {times} times the IOPS.")
             }),
         ],
-        Cause::HostCpu => vec![of(Q::OthersBusy).map(|busy| {
-            format!("Other programs and the hypervisor used {} of this host's CPUs.", percent(busy))
-        })],
+        Cause::HostCpu => vec![
+            of(Q::WaitForOthers).map(|waits| {
+                format!(
+                    "For {} of the time Assay's workers waited for a CPU that other programs or the hypervisor had.",
+                    percent(waits)
+                )
+            }),
+            of(Q::OthersBusy).map(|busy| {
+                format!("Other programs and the hypervisor used {} of this host's CPUs.", percent(busy))
+            }),
+        ],
         _ => vec![of(Q::DeviceBytes).map(|share| {
             format!("The device moved only {} of the bytes that the load got.", percent(share))
         })],

@@ -16,7 +16,17 @@ impl Hypothesis {
         let form = self.forms.get(form)?;
         let of_mix =
             || (quantity == Quantity::Rate(Experiment::Mixed)).then(|| of_mix(*form, setting)).flatten();
-        form(quantity, setting).or_else(of_mix).or_else(|| quantity.unchanged())
+        let unchanged = || quantity.unchanged().filter(|_| self.foresees_unchanged(quantity));
+        form(quantity, setting).or_else(of_mix).or_else(unchanged)
+    }
+
+    /// Whether it says that a quantity stays as it is, where its table has nothing else. Queues are alike whatever they
+    /// wait for; an experiment must be listed.
+    fn foresees_unchanged(&self, quantity: Quantity) -> bool {
+        match quantity {
+            Quantity::Rate(experiment) => self.unchanged.iter().any(|of| of.contains(&experiment)),
+            _ => true,
+        }
     }
 }
 
@@ -44,6 +54,8 @@ pub struct Hypothesis {
     pub applies: fn(&Setting) -> bool,
     /// The forms it takes. The probability of what was measured is the mean over them.
     pub forms: &'static [Expects],
+    /// Experiments that touch nothing of what limits, so that the rate stays as it is where a form says nothing else.
+    pub unchanged: &'static [&'static [Experiment]],
     /// The change that would help.
     pub helps: &'static str,
     /// The experiment that shows by how much, where one does.

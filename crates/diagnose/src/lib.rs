@@ -30,6 +30,7 @@ mod says;
 mod setting;
 #[cfg(test)]
 mod tests;
+mod unchanged;
 
 pub use awake::is_to_keep_awake;
 pub use belief::{Belief, Odds, SETTLED};

@@ -1,7 +1,7 @@
 //! From the record of a run to measurements: the rate of each experiment, and what the record of the load says beside
 //! it.
 
-use assay_analysis::{Point, RunSummary, StepSummary, places, step_ceiling};
+use assay_analysis::{Point, RunSummary, StepSummary, loses_segments, places, step_ceiling};
 use assay_record::{
     DiagnosisFacts, Experiment, IoLimit, MemberFacts, MemberKind, RunHeader, StepCpu, StepId,
 };
@@ -17,7 +17,8 @@ use crate::setting::Setting;
 /// Block of modern disks, page of flash and of memory, bytes. Devices that name a smaller one often have it all the
 /// same.
 const PAGE: u64 = 4096;
-/// Error of a rate for each share of the CPU time that others used before the diagnosis: they go on, and not evenly.
+/// Error of a rate for each share of the CPU time that others used before the diagnosis, or for which the tester waits
+/// for them: they go on, and not evenly.
 const ERROR_OF_OTHERS: f64 = 0.5;
 /// Fewer pings than this may all have been sent before the load began.
 const PINGS_LEAST: u64 = 3;
@@ -80,7 +81,7 @@ fn measurement(
     // In a gap nobody issued anything, whatever the target could have done.
     let stolen_error = of_stolen.hypot(error_of_gap(step.gap_s() / step.seconds.max(1e-3)));
     let others = header.diagnosis.as_ref().and_then(|facts| facts.others_busy).unwrap_or(0.0);
-    let others_error = others * ERROR_OF_OTHERS;
+    let others_error = waits_for_others(header, step).unwrap_or(others) * ERROR_OF_OTHERS;
     let error = ERROR_LEAST.hypot(by_seconds.max(by_count)).min(ERROR_MOST);
     let ios = step.total.ops as f64;
     Measurement {
@@ -128,10 +129,11 @@ fn of_base(header: &RunHeader, step: &StepSummary, mean_us: Option<f64>) -> Vec<
     let shape = median_us.zip(mean_us).map(|(median, mean)| (Quantity::MedianToMean, median / mean));
     let mut facts: Vec<(Quantity, f64)> = [
         alone,
+        mean_us.map(|us| (Quantity::LatencyOfLoad, us)),
         shape,
         low_us.zip(mean_us).map(|(low, mean)| (Quantity::LowToMean, low / mean)),
         tester_busy(header, step).map(|busy| (Quantity::TesterBusy, busy)),
-        others_busy(header, step).map(|busy| (Quantity::OthersBusy, busy)),
+        of_others(header, step),
         trend(step).map(|trend| (Quantity::Trend, trend)),
         path_share(step).map(|share| (Quantity::PathShare, share)),
         path_delays(step).map(|ratio| (Quantity::PathDelays, ratio)),
@@ -212,11 +214,23 @@ fn tester_busy(header: &RunHeader, step: &StepSummary) -> Option<f64> {
     Some(used.tester_ns as f64 / (step.seconds * 1e9 * workers.min(cpus)))
 }
 
-/// What others had of the CPUs before the diagnosis began, and what the hypervisor takes.
-fn others_busy(header: &RunHeader, step: &StepSummary) -> Option<f64> {
+/// What others have of this host's CPU time. That is as much as the tester waits for it; where that is not known, what
+/// they had before the diagnosis began, and what the hypervisor takes.
+fn of_others(header: &RunHeader, step: &StepSummary) -> Option<(Quantity, f64)> {
     let diagnosis = header.diagnosis.as_ref()?;
     let stolen = step.cpu.used.map_or(0.0, |used| stolen_from_load(&used, diagnosis.kept_awake));
-    Some((diagnosis.others_busy? + stolen).min(1.0))
+    let (quantity, share) = match waits_for_others(header, step) {
+        Some(waits) => (Quantity::WaitForOthers, waits),
+        None => (Quantity::OthersBusy, diagnosis.others_busy?),
+    };
+    Some((quantity, (share + stolen).min(1.0)))
+}
+
+/// Share of the time in which the workers wait for a CPU that others have. They also wait for each other, for a CPU
+/// that wakes up, and for a control group that holds them back: of all that, the share that others had of the CPUs
+/// before.
+fn waits_for_others(header: &RunHeader, step: &StepSummary) -> Option<f64> {
+    Some(step.cpu.used?.workers_waited? * header.diagnosis.as_ref()?.others_busy?)
 }
 
 /// Rate of the last third over that of the first.
@@ -267,7 +281,7 @@ fn network_facts(header: &RunHeader, step: &StepSummary) -> Vec<(Quantity, f64)>
     }
     let paths = header.targets.first().map(|target| target.member.paths()).unwrap_or_default();
     if paths.iter().any(|path| path.net.is_some()) {
-        let is_lossy = paths.iter().filter_map(|path| path.net.as_ref()).any(|net| net.frames.is_lossy());
+        let is_lossy = paths.iter().any(loses_segments);
         facts.push((Quantity::LostFrames, if is_lossy { 1.0 } else { NO_LOST_FRAMES }));
     }
     facts.extend(ping_wait(header, step).map(|wait| (Quantity::PingWait, wait)));

@@ -295,6 +295,7 @@ impl Observed {
                     } else {
                         drift * 0.5
                     }),
+                    base_error,
                     host_error: m.host_error().hypot(base_host),
                 });
             }
@@ -307,6 +308,7 @@ impl Observed {
                 quantity: *quantity,
                 value: value.max(LEAST),
                 error: m.error_of(*quantity),
+                base_error: 0.0,
                 host_error: m.host_error_of(*quantity),
             }));
         }
@@ -325,6 +327,7 @@ impl Observed {
             quantity: Quantity::Rate(Experiment::Base),
             value: (m.iops / first.iops).max(1e-6),
             error: m.error.hypot(first.error),
+            base_error: 0.0,
             host_error: m.host_error().hypot(first.host_error()),
         }));
         all
@@ -341,6 +344,7 @@ impl Observed {
             quantity,
             value: (paced.mean_us? / one.mean_us?.max(1e-3)).max(LEAST),
             error: paced.error_of(quantity).hypot(one.error_of(quantity)),
+            base_error: 0.0,
             host_error: paced.host_error_of(quantity).hypot(one.host_error_of(quantity)),
         })
     }
@@ -369,7 +373,7 @@ impl Observed {
         let (error, host_error) = (low.error * SQRT_2, low.host_error() * SQRT_2);
         let (experiment, quantity) = (E::Base, Quantity::CameBack);
         let is_risen = value.ln() > FELL + 2.0 * error;
-        is_risen.then_some(Observation { experiment, quantity, value, error, host_error })
+        is_risen.then_some(Observation { experiment, quantity, value, error, base_error: 0.0, host_error })
     }
 
     /// What the offsets say: 1 where they say that no place is slower. Too few say the same, and little: a cause that
@@ -383,6 +387,7 @@ impl Observed {
             quantity,
             value: times.unwrap_or(1.0),
             error: error_of_place(quantity, places.map_or(0, |places| places.ios), times.is_some()),
+            base_error: 0.0,
             host_error: 0.0,
         };
         vec![
@@ -405,6 +410,7 @@ fn paced_latency(paced: &Measurement, base: &Measurement) -> Option<Observation>
         quantity,
         value: (paced.mean_us? / base.mean_us?.max(1e-3)).max(LEAST),
         error: paced.error_of(quantity).hypot(base.error_of(quantity)),
+        base_error: 0.0,
         host_error: paced.host_error_of(quantity).hypot(base.host_error_of(quantity)),
     })
 }

@@ -29,14 +29,19 @@ pub enum Quantity {
     Shown(Cause),
     /// Mean latency with one I/O outstanding, µs.
     LatencyOne,
+    /// Mean latency of the load itself, µs: no I/O takes less than the medium needs for it.
+    LatencyOfLoad,
     /// Median over mean latency of the load itself.
     MedianToMean,
     /// Latency that a fifth of the load's I/Os stay below, over the mean.
     LowToMean,
     /// CPU time of the tester over that which its workers can use.
     TesterBusy,
-    /// Share of this host's CPU time that other programs and the hypervisor take.
+    /// Share of this host's CPU time that other programs and the hypervisor take, where nobody knows whether the tester
+    /// waits for it.
     OthersBusy,
+    /// Share of the time in which the tester waits for a CPU that other programs or the hypervisor have.
+    WaitForOthers,
     /// Throughput of the load over the ceiling of its links.
     LinkShare,
     /// I/Os of the busiest path over the mean of all.
@@ -127,6 +132,8 @@ const COUNTED: Entry = Entry { is_counted: true, none: LEAST, ..READ };
 const SURE: f64 = 0.003;
 /// So rarely offsets show a slow place where there is none.
 const BY_CHANCE: f64 = 1e-6;
+/// What a load does not wait for does not limit it, however little else explains its numbers.
+const NEVER: f64 = 1e-12;
 /// A share that is computed from all I/Os of a window.
 const BY_IOS: f64 = 1.0;
 
@@ -205,6 +212,13 @@ impl Quantity {
         match self {
             Self::RoundTripShare => {
                 Entry { words: "round trip / latency", usual: (LEAST, 0.6), by_ios: BY_IOS, ..TIMED }
+            }
+            Self::LatencyOfLoad => {
+                Entry { words: "latency of the load, µs", usual: (12.0, 500_000.0), by_ios: 0.7, ..TIMED }
+            }
+            // What wakes up beside the tester makes it wait for some microseconds.
+            Self::WaitForOthers => {
+                Entry { words: "waits for a CPU", usual: (LEAST, 0.1), outside: NEVER, floor: NEVER, ..READ }
             }
             Self::HelpersBusy => Entry { words: "CPUs of the kernel", usual: (0.003, 0.7), ..READ },
             // What has no stripe, as a cluster that spreads its objects by their names, has a slow member all the same.
@@ -382,11 +396,19 @@ pub struct Observation {
     pub value: f64,
     /// Standard error of its logarithm, as far as the measurement itself shows it.
     pub error: f64,
+    /// The part of it that it shares with other ratios to the load itself.
+    pub base_error: f64,
     /// What a disturbed host may add to it.
     pub host_error: f64,
 }
 
 impl Observation {
+    /// Returns what is its own of [`Self::whole_error`].
+    pub(crate) fn own_error(&self, scale: f64) -> f64 {
+        let own = (self.error.powi(2) - self.base_error.powi(2)).max(0.0).sqrt();
+        own.hypot(self.host_error * scale)
+    }
+
     /// Returns the whole error if disturbances of the host count by this scale.
     pub(crate) fn whole_error(&self, scale: f64) -> f64 {
         self.error.hypot(self.host_error * scale)

@@ -42,6 +42,8 @@ const LIKELY: f64 = 0.5;
 const LONG_BUDGET_S: f64 = 600.0;
 /// Other programs that take more of the CPU time than this are stopped before a target is looked at.
 const HOST_BUSY: f64 = 0.6;
+/// The same where the load waits for them for this share of the time.
+const HOST_WAITS: f64 = 0.25;
 /// What to do about a cause that is not in the list.
 const OPEN_HELPS: &str = "Look at the statistics of the target while the load runs: latency and utilisation of each \
     disk and each member of an array, its CPU, its error counters and its log.";
@@ -289,15 +291,24 @@ fn ruled_out(setting: &Setting, seen: &Observed, belief: &Belief<'_>, odds: &[Od
 
 /// What to do where no known cause is the answer: a host without CPU time says nothing of its target.
 fn open_helps(observations: &[Observation]) -> String {
-    let others = observations.iter().filter(|o| o.quantity == Quantity::OthersBusy).map(|o| o.value);
-    match others.fold(0.0, f64::max) {
-        busy if busy > HOST_BUSY => format!(
+    let value =
+        |quantity: Quantity| observations.iter().find(|o| o.quantity == quantity).map_or(0.0, |o| o.value);
+    let (waits, busy) = (value(Quantity::WaitForOthers), value(Quantity::OthersBusy));
+    if waits > HOST_WAITS {
+        return format!(
+            "Stop the other programs of this host (top shows them): for {:.0} % of the time this load waits for a CPU \
+             that they have. Then diagnose again.",
+            waits * 100.0
+        );
+    }
+    if busy > HOST_BUSY {
+        return format!(
             "Stop the other programs of this host (top shows them), which take {:.0} % of its CPU time, and diagnose \
              again.",
             busy * 100.0
-        ),
-        _ => OPEN_HELPS.to_owned(),
+        );
     }
+    OPEN_HELPS.to_owned()
 }
 
 fn helps(observations: &[Observation], first: Option<(&'static Hypothesis, usize)>) -> String {

@@ -164,7 +164,8 @@ const SHORT_PIECE: f64 = (4 << 20) as f64;
 /// Which causes have a state that is shown.
 fn shown(header: &RunHeader, members: &[&MemberFacts]) -> Vec<Cause> {
     let of_devices = members.iter().filter_map(|m| m.device.as_ref()).flat_map(|device| &device.notes);
-    let notes: Vec<&HostNote> = header.host.notes.iter().chain(of_devices).collect();
+    let of_mounts = members.iter().filter_map(|m| m.filesystem.as_ref()).flat_map(|fs| &fs.notes);
+    let notes: Vec<&HostNote> = header.host.notes.iter().chain(of_devices).chain(of_mounts).collect();
     let has = |kinds: &[NoteKind]| notes.iter().any(|note| kinds.contains(&note.kind));
     let is_thin = |m: &&MemberFacts| m.lun.as_ref().is_some_and(|lun| lun.thin);
     let is_in_pieces = |m: &&MemberFacts| {

@@ -58,6 +58,31 @@ fn what_cannot_change_and_does_speaks_more_than_a_range_that_is_missed() {
     assert!(density(unchanged) < density(Some(Range { lo: 0.5, hi: 0.9 })) * 0.5);
 }
 
+/// Every experiment of which a cause said nothing was foreseen to change nothing, and made it more probable where
+/// nothing changed.
+#[test]
+fn what_a_cause_does_not_list_is_foreseen_neither_way() {
+    let of = |cause: Cause, experiment: Experiment| {
+        let hypothesis = HYPOTHESES.iter().find(|hypothesis| hypothesis.cause == cause).unwrap();
+        hypothesis.expected(0, Quantity::Rate(experiment), &setting())
+    };
+    // A disk reads the rest of a block before it writes a part of it; tokens do not know of blocks.
+    assert_eq!(of(Cause::RotatingRandom, Experiment::Misaligned), None);
+    assert_eq!(
+        of(Cause::IopsCap, Experiment::Misaligned),
+        Quantity::Rate(Experiment::Misaligned).unchanged()
+    );
+    let quantity = Quantity::Rate(Experiment::Misaligned);
+    let density =
+        |range: Option<Range>, ratio: f64| crate::belief::density(quantity, range, ratio.ln(), 0.03);
+    let (silent, unchanged) = (None, quantity.unchanged());
+    assert!(
+        density(silent, 1.0) < density(unchanged, 1.0)
+            && density(silent, 1.0) > density(unchanged, 1.0) * 0.3
+    );
+    assert!(density(silent, 0.5) > density(unchanged, 0.5) * 5.0);
+}
+
 /// A full cache that drained at 4 MB/s was a limit on bytes with a burst, because no form of it had reads that pass.
 #[test]
 fn a_full_cache_that_drains_at_a_rate_is_no_limit() {

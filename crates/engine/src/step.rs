@@ -546,6 +546,8 @@ fn step_end(
     };
     let first_io = ends.iter().filter_map(|end| end.first_io).min_by_key(|first| first.issued_ns);
     let mut end = StepEnd::new(context.id, reason, jobs, cpu);
+    let waited: Option<f64> = ends.iter().map(|end| end.waited).sum();
+    end.cpu.workers_waited = waited.filter(|_| !ends.is_empty()).map(|sum| sum / ends.len() as f64);
     end.moments = control.start.opened_ns().map(|load_ns| StepMoments {
         load_ns,
         first_io_ns: first_io.map(|first| first.issued_ns),

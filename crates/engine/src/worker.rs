@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_host::thread_waited_ns;
 use assay_record::{Failure, Interval, MemberEnd, Mismatch, OpStats, PlaceSample, StepEnd};
 use assay_spec::{Engine, Job, Semantics};
 use assay_target::remote::{Moment, PathChange};
@@ -76,6 +77,8 @@ pub(crate) struct WorkerEnd {
     pub(crate) first_io: Option<FirstIo>,
     /// Its measured window, ns.
     pub(crate) measured_ns: u64,
+    /// Share of it in which this thread was ready to run and had no CPU; `None` where the kernel does not count it.
+    pub(crate) waited: Option<f64>,
     /// Number of I/Os that were due in the window, if the load has a rate.
     pub(crate) due: u64,
     /// Time in which I/Os with a rate were due and had no slot, ns.
@@ -132,6 +135,8 @@ pub(crate) struct Worker<'s, T> {
     patience: StopPatience,
     next_pulse_ns: u64,
     paths: WorkerPaths,
+    /// Time that this thread had waited for a CPU before its measured window, ns.
+    waited_before_ns: Option<u64>,
     first_io: Option<FirstIo>,
     /// When it is due, ns.
     first_due_ns: u64,
@@ -251,6 +256,7 @@ impl<'s, T: Target> Worker<'s, T> {
             patience: StopPatience::default(),
             next_pulse_ns: 0,
             paths: WorkerPaths::default(),
+            waited_before_ns: None,
             first_io: None,
             first_due_ns: 0,
             setup,
@@ -269,6 +275,8 @@ impl<'s, T: Target> Worker<'s, T> {
             return self.end(started_ns, None);
         }
         self.phase.begins_ns = started_ns + self.setup.job.start_delay.0;
+        // Where nothing warms up the first I/O is not late for the question.
+        self.waited_before_ns = thread_waited_ns();
         // Who keeps a schedule sleeps until its first I/O is due: a thousand workers that all wake at the common moment
         // would be late for those that are due then.
         if !self.is_paced {
@@ -277,6 +285,7 @@ impl<'s, T: Target> Worker<'s, T> {
         let (warmed_up, zero_ns) = if warms_up {
             let warmed_up = self.warm_up(started_ns);
             self.look_at_paths();
+            self.waited_before_ns = thread_waited_ns();
             let zero_ns = if warmed_up.is_ok() { ticket.measure() } else { control.clock.now_ns() };
             (warmed_up, zero_ns)
         } else {
@@ -747,6 +756,10 @@ impl<'s, T: Target> Worker<'s, T> {
     fn end(mut self, zero_ns: u64, lost: Option<TargetLost>) -> WorkerEnd {
         let control = self.setup.control;
         let now_ns = control.clock.now_ns();
+        let waited_ns = thread_waited_ns().zip(self.waited_before_ns);
+        let waited = waited_ns
+            .filter(|_| now_ns > zero_ns)
+            .map(|(now, before)| (now.saturating_sub(before) as f64 / (now_ns - zero_ns) as f64).min(1.0));
         // After the window: its duration is reported in addition to the results and is part of none.
         let give_up = || self.patience.is_over(control.stop.is_set());
         self.paths.after = self.target.remote_report(Moment::End { give_up: &give_up });
@@ -759,6 +772,7 @@ impl<'s, T: Target> Worker<'s, T> {
         WorkerEnd {
             first_io: self.first_io,
             measured_ns: end_ns.saturating_sub(self.window.first_ns.max(zero_ns)),
+            waited,
             due: self.budget.due,
             full_ns: self.full.sum_ns(),
             last: self.tally.finish(end_ns.max(zero_ns)),

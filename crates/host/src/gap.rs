@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use assay_record::{Gap, GapKind, GapPlace};
 use signal_hook::consts::SIGCONT;
 
-use crate::clock::{boot_ns, wall_ns};
+use crate::clock::{boot_ns, thread_waited_ns, wall_ns};
 
 /// Lateness of a tick without SIGCONT from which it is a gap, ns. Idle virtual CPUs wake up late, by up to hundreds of
 /// milliseconds.
@@ -107,7 +107,12 @@ impl GapWatch {
 
 impl Clocks {
     fn now() -> Self {
-        Self { monotonic: Instant::now(), boot_ns: boot_ns(), wall_ns: wall_ns(), waited_ns: waited_ns() }
+        Self {
+            monotonic: Instant::now(),
+            boot_ns: boot_ns(),
+            wall_ns: wall_ns(),
+            waited_ns: thread_waited_ns(),
+        }
     }
 
     fn until(&self, to: &Self, planned: Duration) -> Passed {
@@ -157,11 +162,6 @@ fn continued() -> Arc<AtomicBool> {
         flag
     });
     Arc::clone(flag)
-}
-
-/// Returns the time that this thread was runnable without a CPU, ns: the second number of schedstat.
-fn waited_ns() -> Option<u64> {
-    std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split(' ').nth(1)?.parse().ok()
 }
 
 fn ns(duration: Duration) -> u64 {

@@ -40,7 +40,7 @@ mod sampler;
 mod shared;
 
 pub use awake::{AwakeError, AwakeGuard, allowed_cpus, pin_current_thread};
-pub use clock::boot_ns;
+pub use clock::{boot_ns, thread_waited_ns};
 pub use clock_keepers::clock_keepers;
 pub use content::signature_places;
 pub use cpu::{CpuSnapshot, cpu_snapshot, lowest_class_ns};

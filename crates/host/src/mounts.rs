@@ -64,7 +64,7 @@ pub fn filesystem_of(path: &Path) -> io::Result<FilesystemFacts> {
         free_bytes,
         notes: Vec::new(),
     };
-    Ok(FilesystemFacts { notes: of_mount(&facts), ..facts })
+    Ok(FilesystemFacts { notes: of_mount(&Machine::this(), &facts), ..facts })
 }
 
 /// Returns the kind of a file system by the number that statfs(2) gives it: in a chroot whose root is no mount point,

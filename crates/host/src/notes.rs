@@ -18,6 +18,8 @@ mod host;
 mod limits;
 pub(crate) mod mount;
 mod queue;
+mod thin;
+mod zfs;
 
 pub(crate) use host::of_host;
 
@@ -32,7 +34,7 @@ struct Seen<'m> {
 type Row = fn(&Seen<'_>) -> Option<HostNote>;
 
 /// Everything that a device may show of itself.
-const ROWS: [Row; 20] = [
+const ROWS: [Row; 18] = [
     raid_degraded,
     raid_busy,
     background::file_system,
@@ -51,8 +53,6 @@ const ROWS: [Row; 20] = [
     drive::hot,
     limits::cost,
     encrypted,
-    thin,
-    health::pool,
 ];
 
 /// Files of version 1: name, whether it is about reads, whether it counts bytes.
@@ -76,6 +76,8 @@ pub(crate) fn notes_of(machine: &Machine, stack: &[String]) -> Vec<HostNote> {
     let mut notes: Vec<HostNote> = seen.iter().flat_map(io_limits).collect();
     notes.extend(seen.iter().flat_map(limits::latencies_of_others));
     notes.extend(seen.iter().flat_map(health::drive));
+    notes.extend(seen.iter().flat_map(thin::notes));
+    notes.extend(seen.iter().flat_map(zfs::of_volume));
     notes.extend(seen.iter().flat_map(|seen| ROWS.iter().filter_map(|row| row(seen))));
     notes
 }
@@ -276,15 +278,6 @@ fn encrypted(seen: &Seen<'_>) -> Option<HostNote> {
         )
     };
     Some(seen.note(NoteKind::Encrypted, &file, uuid, says, mend))
-}
-
-fn thin(seen: &Seen<'_>) -> Option<HostNote> {
-    let file = seen.folder.join("dm/uuid");
-    let uuid = attribute(&file).filter(|uuid| uuid.starts_with("LVM-") && uuid.ends_with("-tpool"))?;
-    let says = format!("{} is a pool of thin volumes: the first write to a block allocates it", seen.name);
-    let mend =
-        |_: &str| "Write the span once before the test; lvs -o+data_percent shows how full it is.".to_owned();
-    Some(seen.note(NoteKind::Thin, &file, uuid, says, mend))
 }
 
 #[cfg(test)]

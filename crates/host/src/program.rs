@@ -6,6 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::machine::Machine;
+
 /// Directories of system programs, also on merged-usr systems and NixOS. The caller's PATH is not used, because this
 /// runs as root.
 pub(crate) const FOLDERS: [&str; 5] =
@@ -21,6 +23,21 @@ pub(crate) struct Answer {
 /// Returns a program of the system; `None` if it is not installed.
 pub(crate) fn found(name: &str) -> Option<PathBuf> {
     FOLDERS.iter().map(|folder| Path::new(folder).join(name)).find(|program| program.is_file())
+}
+
+/// What has no answer within this time must not hold up what asks it.
+const SAID_WITHIN: Duration = Duration::from_secs(3);
+
+/// Returns what a program says; `None` if it is not installed, does not answer, or fails: not everybody may ask. On a
+/// captured machine that is a file.
+pub(crate) fn said(machine: &Machine, program: &str, words: &[&str]) -> Option<String> {
+    if !machine.is_this() {
+        return machine.text(format!("/programs/{program} {}", words.join(" "))).ok();
+    }
+    let mut command = Command::new(found(program)?);
+    // The words that are parsed are those of no language.
+    command.args(words).env("LC_ALL", "C");
+    answer(command, SAID_WITHIN).ok().filter(|answer| answer.succeeded).map(|answer| answer.out)
 }
 
 /// Runs a command, and kills it where it does not answer in time.

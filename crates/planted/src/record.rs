@@ -154,6 +154,8 @@ impl<'c> Recorder<'c> {
             host_busy: (self.case.others_busy + (busy + seen.crypt_cpus) / f64::from(self.header.host.cpus))
                 .min(1.0),
             tester_ns: (busy * seconds as f64 * 1e9 * f64::from(workers)) as u64,
+            // What wakes up beside the workers makes them wait for some microseconds each time.
+            workers_waited: Some((seen.tester_waits + random.within(0.0, 0.05)).min(1.0)),
             ..StepCpu::default()
         }
     }

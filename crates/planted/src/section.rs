@@ -42,7 +42,7 @@ pub fn section(title: &str, of: &Validation) -> String {
     format!(
         "## {title}\n\n{} set-ups, seeds {} to {}. The planted cause came first in {}, first or second in {}; none of \
          the listed causes in {}; another was stated with 80 % or more in {}; {:.1} \
-         experiments each on average.\n\n{}\n{}",
+         experiments each on average. Mean logarithm of the probability stated of the planted cause: {:.3}.\n\n{}\n{}",
         of.set_ups,
         of.from,
         of.from + of.set_ups as u64 - 1,
@@ -51,6 +51,7 @@ pub fn section(title: &str, of: &Validation) -> String {
         percent(of.none),
         percent(of.confidently_wrong),
         of.experiments,
+        of.log_score,
         stated.render(Format::Markdown),
         planted.render(Format::Markdown)
     )
@@ -77,9 +78,11 @@ pub(crate) fn left_out_section(title: &str, of: &Validation) -> String {
     }
     format!(
         "### {title}, without the planted cause\n\nThe list of causes lacked the planted one. The answer was \
-         \"none of these\" in {}, another cause with 80 % or more in {}.\n\n{}",
+         \"none of these\" in {}, another cause with 80 % or more in {}; mean logarithm of its probability: \
+         {:.3}.\n\n{}",
         percent(of.none),
         percent(of.confidently_wrong),
+        of.log_score,
         table.render(Format::Markdown)
     )
 }

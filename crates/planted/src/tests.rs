@@ -51,6 +51,26 @@ fn set_ups_that_were_mistaken_are_found() {
     }
 }
 
+/// Programs that used every CPU and gave way at once were the bottleneck of two real loads, with 97 and 83 %.
+#[test]
+fn others_that_give_way_are_no_bottleneck_however_much_they_use() {
+    let of_host = |case: &PlantedCase| {
+        let odds = diagnosed(case, &HYPOTHESES).0.odds;
+        odds.iter().find(|odds| odds.cause == Cause::HostCpu).map_or(0.0, |odds| odds.probability)
+    };
+    for cause in [Cause::FewOutstanding, Cause::TargetSerial] {
+        for case in (1..).map(planted_case).filter(|case| case.cause == cause).take(2) {
+            let mut disturbed = case.clone();
+            disturbed.others_busy = 1.0;
+            let others = of_host(&disturbed);
+            assert!(others < 0.05, "{others} {case:?}");
+        }
+    }
+    for case in (1..).map(planted_case).filter(|case| case.cause == Cause::HostCpu).take(2) {
+        assert!(of_host(&case) > 0.5, "{case:?}");
+    }
+}
+
 #[test]
 fn a_set_up_is_the_same_for_the_same_seed() {
     let of = || diagnosed(&planted_case(7), &HYPOTHESES);

@@ -15,6 +15,8 @@ use crate::record::Recorder;
 const AROUND_S: f64 = 0.3;
 /// From this probability on, an answer is confident.
 const CONFIDENT: f64 = 0.8;
+/// The least that counts as stated of the right answer.
+const STATED_MIN: f64 = 1e-3;
 /// Lower ends of the classes of stated probability.
 const CLASSES: [f64; 6] = [0.0, 0.5, 0.7, 0.8, 0.9, 0.95];
 
@@ -24,6 +26,8 @@ struct Said {
     first: Cause,
     second: Option<Cause>,
     probability: f64,
+    /// What was stated of the right answer: the planted cause, or none of these where the list lacks it.
+    of_right: f64,
     experiments: usize,
 }
 
@@ -59,6 +63,9 @@ pub struct Validation {
     pub none: f64,
     /// Share in which another cause was stated with 80 % or more.
     pub confidently_wrong: f64,
+    /// Mean logarithm of the probability that was stated of the right answer: of scores by which no other than the own
+    /// belief is worth stating, the one that punishes certainty.
+    pub log_score: f64,
     /// Mean number of experiments.
     pub experiments: f64,
     /// Cause by cause.
@@ -128,11 +135,14 @@ pub(crate) fn diagnosed_on(
 fn said_of(case: &PlantedCase, hypotheses: &[&'static Hypothesis]) -> Said {
     let (diagnosis, experiments) = diagnosed(case, hypotheses);
     let odds = &diagnosis.odds;
+    let is_listed = hypotheses.iter().any(|of| of.cause == case.cause);
+    let right = if is_listed { case.cause } else { Cause::NoneOfThese };
     Said {
         planted: case.cause,
         first: odds[0].cause,
         second: odds.get(1).map(|odds| odds.cause),
         probability: odds[0].probability,
+        of_right: odds.iter().find(|odds| odds.cause == right).map_or(0.0, |odds| odds.probability),
         experiments,
     }
 }
@@ -172,6 +182,8 @@ fn score(from: u64, said: &[Said]) -> Validation {
         first_or_second: share(said.iter().filter(is_either).count()),
         none: share(said.iter().filter(|s| s.first == Cause::NoneOfThese).count()),
         confidently_wrong: share(said.iter().filter(is_confidently_wrong).count()),
+        log_score: said.iter().map(|s| s.of_right.max(STATED_MIN).ln()).sum::<f64>()
+            / said.len().max(1) as f64,
         experiments: said.iter().map(|s| s.experiments as f64).sum::<f64>() / said.len().max(1) as f64,
         causes: CAUSES.into_iter().map(of_cause).collect(),
         calibration: (0..CLASSES.len()).map(class).collect(),

@@ -202,6 +202,8 @@ pub struct Seen {
     pub times_us: Vec<f64>,
     /// CPU time of the tester over that of its workers.
     pub tester_busy: f64,
+    /// Share of the time in which its workers wait for a CPU.
+    pub tester_waits: f64,
     /// Throughput over the rate of all links; 0 without any.
     pub link_share: f64,
     /// I/Os of the busiest path over the mean.
@@ -276,6 +278,8 @@ struct Run<'w> {
     ping_wait_us: f64,
     ended: Vec<(f64, f64, u64)>,
     tester_us: f64,
+    /// Time in which a worker waits for its CPU, all together, µs.
+    waited_us: f64,
 }
 
 impl<'w> Run<'w> {
@@ -311,6 +315,7 @@ impl<'w> Run<'w> {
             ping_wait_us: 0.0,
             ended: Vec::new(),
             tester_us: 0.0,
+            waited_us: 0.0,
             rng,
             world,
             load,
@@ -404,6 +409,8 @@ impl<'w> Run<'w> {
                 self.tester_us += busy;
                 // Others take turns of the scheduler.
                 let stretched = busy / (1.0 - w.others) * (0.7 + 0.6 * self.rng.unit());
+                // Their turns alone are waits for a CPU, and not the scatter of what the work takes.
+                self.waited_us += stretched * w.others;
                 let end = self.tester.serve(now, stretched);
                 self.queued(now, end, stretched)
             }
@@ -569,6 +576,7 @@ impl<'w> Run<'w> {
             times_us: kept.iter().map(|(_, latency, _)| *latency).collect(),
             places: kept.iter().map(|(_, us, place)| (*place, (us * 1e3) as u64)).collect(),
             crypt_cpus: self.crypt_us / last.0.max(1e-9),
+            tester_waits: self.waited_us / (last.0.max(1e-9) * self.load.workers as f64),
             tester_busy: self.tester_us / (last.0.max(1e-9) * self.load.workers as f64),
             link_share: if links > 0.0 { iops * self.load.size / 1e6 / links } else { 0.0 },
             path_share: self.links.share(),

@@ -16,4 +16,9 @@ pub struct StepCpu {
     /// Share of it used by the kernel on the tester's behalf, in [0, 1]; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tester_system: Option<f64>,
+    /// Share of the measured time in which a worker was ready to run and had no CPU, mean over the workers, in [0, 1];
+    /// `None` if unknown. A worker that its control group holds back waits, too; one whose CPU the hypervisor took
+    /// does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers_waited: Option<f64>,
 }

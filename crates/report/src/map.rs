@@ -27,6 +27,8 @@ const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// A latency row of the picture is below this many ns in the first, and twice as much in each next one.
 const FIRST_NS: f64 = 2048.0;
+/// A read of flash with one bit in each cell is faster than one with three or four by less than this; memory by more.
+const SLC_TIMES_MAX: f64 = 4.0;
 /// Most sentences for findings of one kind, and as many on one screen.
 pub(crate) const LISTED_MAX: usize = 8;
 const LISTED_BRIEF: usize = 2;
@@ -190,12 +192,10 @@ fn sentence(finding: &Finding) -> String {
             short(*times),
             by_chance(*chance)
         ),
-        Finding::FastRegion { from_bytes, to_bytes, times, chance } => format!(
-            "FAST REGION: {} is {} times as fast as the rest{}, and holds data: a cache or a faster tier answers \
-             there.",
-            span(from_bytes, to_bytes),
-            short(*times),
-            by_chance(*chance)
+        Finding::FastRegion { from_bytes, to_bytes, times, chance } => fast_region(
+            &format!("{} ({})", span(from_bytes, to_bytes), size(to_bytes.saturating_sub(*from_bytes))),
+            *times,
+            *chance,
         ),
         Finding::Zeros { from_bytes, to_bytes } => format!(
             "ZEROS: {} returned only zeros: a hole, unmapped blocks or never written; its latency may not be that of \
@@ -242,6 +242,15 @@ fn sentence(finding: &Finding) -> String {
             short(share * 100.0)
         ),
     }
+}
+
+fn fast_region(span: &str, times: f64, chance: f64) -> String {
+    let who = match times < SLC_TIMES_MAX {
+        true => "a cache or a faster tier, or on a flash drive its SLC cache, with what was written last",
+        false => "a cache or a faster tier",
+    };
+    let (times, chance) = (short(times), by_chance(chance));
+    format!("FAST REGION: {span} is {times} times as fast as the rest{chance}, and holds data: {who}.")
 }
 
 fn slow_member(stripe: &Stripe) -> String {

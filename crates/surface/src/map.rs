@@ -71,7 +71,7 @@ pub enum Finding {
         /// Probability that noise alone looks like this.
         chance: f64,
     },
-    /// A region is faster than the rest, and holds data: a cache or a faster tier.
+    /// A region is faster than the rest, and holds data: a cache, a faster tier, or the SLC cache of a drive.
     FastRegion {
         /// Where it begins, bytes.
         from_bytes: u64,

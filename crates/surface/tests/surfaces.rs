@@ -236,6 +236,23 @@ fn weak_regions_fast_regions_holes_and_unreadable_places_are_named() {
     assert!(!map.findings.iter().any(|of| matches!(of, Finding::SlowMember(_) | Finding::WeakPlace { .. })));
 }
 
+/// What was written last lies in the SLC cache of a drive, and is read in half of the time.
+#[test]
+fn the_span_of_an_slc_cache_is_a_fast_region_within_a_cell() {
+    let (from, to) = (96 * GIB, 121 * GIB);
+    let drive = |moment: &mut Moment| {
+        let is_slc = (from..to).contains(&moment.look.offset_bytes);
+        (moment.around(if is_slc { 0.036 } else { 0.075 }), Outcome::Data)
+    };
+    let map = survey(512 * GIB, 6000, random(5), &drive);
+    let [Finding::FastRegion { from_bytes, to_bytes, times, .. }] = about_places(&map)[..] else {
+        panic!("{:?}", map.findings)
+    };
+    let cell = 512 * GIB / 128;
+    assert!(from_bytes.abs_diff(from) <= cell && to_bytes.abs_diff(to) <= cell, "{:?}", map.findings);
+    assert!((1.7..2.4).contains(times), "{times}");
+}
+
 #[test]
 fn the_zones_of_a_disk_are_a_slope_and_a_tier_is_not() {
     let transfer = |ms: f64, moment: &mut Moment| match moment.look.why {

@@ -171,6 +171,7 @@ fn report_step(
         steal: 0.0,
         tester_ns: longest / 50,
         tester_system: None,
+        workers_waited: None,
     };
     let end = StepEnd::new(id, StepReason::Done, jobs.iter().map(|j| j.end).collect(), cpu);
     let end_ns = measure_ns + longest + SECOND_NS / 100;

@@ -47,7 +47,7 @@ cargo xtask site [ASSAY]
 cargo xtask soak-day [--minutes N]
     runs for N (120) minutes in verify mode over two paths, one of which is cut every minute; memory, descriptors and
     threads must stay flat
-cargo xtask validate-diagnosis [SET_UPS]
+cargo xtask validate-diagnosis [SET_UPS [FIRST_SEED]]
     prints docs/diagnosis-validation.md: diagnoses of so many (2000) planted set-ups of each half, in virtual time";
 
 fn main() -> ExitCode {
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
         Some("simulate") if args.get(1).is_some_and(|arg| arg == "--bugs") => bugs::bugs(&args[2..]),
         Some("simulate") => simulate(&args[1..]),
         Some("soak-day") => soak::soak(&args[1..]),
-        Some("validate-diagnosis") => validate_diagnosis(args.get(1).map(String::as_str)),
+        Some("validate-diagnosis") => validate_diagnosis(&args[1..]),
         _ => Err(anyhow::anyhow!("give a verb\n{USAGE}")),
     };
     match result {
@@ -88,8 +88,14 @@ fn simulate(args: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn validate_diagnosis(set_ups: Option<&str>) -> anyhow::Result<()> {
-    let set_ups = set_ups.map_or(Ok(2000), str::parse)?;
-    print!("{}", assay_planted::document(set_ups));
+/// Arguments: the number of set-ups, and the first seed of the only section that is wanted.
+fn validate_diagnosis(args: &[String]) -> anyhow::Result<()> {
+    let set_ups = args.first().map_or(Ok(2000), |set_ups| set_ups.parse())?;
+    let from = args.get(1).map(|from| from.parse::<u64>()).transpose()?;
+    let text = match from {
+        None => assay_planted::document(set_ups),
+        Some(from) => assay_planted::sections("Planted set-ups", from, set_ups),
+    };
+    print!("{text}");
     Ok(())
 }

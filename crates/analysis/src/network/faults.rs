@@ -79,6 +79,16 @@ fn frames(name: &str, path: &PathFacts) -> Option<PathFault> {
     lossy_frames(name, path.net.as_deref()?, path.tcp.as_ref())
 }
 
+/// Whether frames are lost that TCP sends on a path: it agrees on smaller ones where an end has a smaller MTU, and has
+/// sent some again where it found out by itself.
+pub fn loses_segments(path: &PathFacts) -> bool {
+    let Some(net) = path.net.as_deref().filter(|net| net.frames.is_lossy()) else { return false };
+    let is_within = |tcp: &TcpPathFacts| {
+        net.frames.largest_bytes.is_some_and(|largest| packet_bytes(net, tcp) <= largest)
+    };
+    path.tcp.as_ref().is_none_or(|tcp| !is_within(tcp) || tcp.retransmits > 0)
+}
+
 /// The classic fault: full frames do not arrive. `tcp` is what a connection agreed on, where there is one.
 pub fn lossy_frames(name: &str, net: &NetPathFacts, tcp: Option<&TcpPathFacts>) -> Option<PathFault> {
     let interface = net.interface.as_ref()?;

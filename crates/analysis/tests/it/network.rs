@@ -1,8 +1,8 @@
 //! Ceilings and faults of paths, and the rules that speak of them.
 
 use assay_analysis::{
-    RunSummary, Severity, TcpSummary, ceiling, ceiling_together, nfs_ceiling, path_faults, step_ceiling,
-    unreachable,
+    RunSummary, Severity, TcpSummary, ceiling, ceiling_together, loses_segments, nfs_ceiling, path_faults,
+    step_ceiling, unreachable,
 };
 use assay_record::{
     Agreed, BondFacts, Event, FrameFacts, FrameHop, FrameOutcome, FrameProbe, FrameRefusal, FrameTry,
@@ -365,6 +365,23 @@ fn a_switch_that_is_not_jumbo_is_distinguished_from_an_other_side_that_is_not() 
     let mut silent = path(1, 9000);
     net(&mut silent).frames = FrameFacts { how: FrameProbe::NotAllowed, ..FrameFacts::default() };
     assert_eq!(says(&[silent]), Vec::<String>::new(), "TCP agrees with the interface: nothing to say");
+}
+
+/// A host with MTU 9000 before a target with 1500 lost frames in the eyes of a diagnosis, and nothing that TCP sent.
+#[test]
+fn frames_that_tcp_does_not_send_are_none_that_it_loses() {
+    let mut agreed = path(1, 9000);
+    net(&mut agreed).frames = passing(1500, &[1500, 9000]);
+    assert!(loses_segments(&agreed), "TCP uses packets of 9000");
+    agreed.tcp.as_mut().unwrap().send_mss_bytes = 1448;
+    assert!(!loses_segments(&agreed));
+    // Nobody agreed on it: TCP found out by what was lost (RFC 4821).
+    agreed.tcp.as_mut().unwrap().retransmits = 6;
+    assert!(loses_segments(&agreed));
+    assert!(!loses_segments(&path(1, 9000)), "everything arrives");
+    let mut down = PathFacts { is_up: false, tcp: None, ..path(1, 9000) };
+    net(&mut down).frames = passing(1500, &[1500, 9000]);
+    assert!(loses_segments(&down));
 }
 
 #[test]

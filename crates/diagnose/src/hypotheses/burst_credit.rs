@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 use super::throttle::behind;
 
@@ -20,6 +21,15 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     forms: &[
         of::<0, false>, of::<0, true>, of::<1, false>, of::<1, true>, of::<2, false>, of::<2, true>,
         expects_fourth, of_fallen::<false>, of_fallen::<true>,
+    ],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::PLACES,
+        &unchanged::ALIGNMENT,
+        &unchanged::DATA,
+        &unchanged::DURABILITY,
+        &unchanged::WORKERS,
+        &unchanged::DEPTH,
     ],
     helps: "A larger volume or a higher base rate; pauses only accumulate credit.",
     gain: Some(E::AfterIdle),

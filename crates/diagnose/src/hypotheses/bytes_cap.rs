@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{AT_LIMIT, Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 use super::throttle::behind;
 
@@ -19,7 +20,17 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     applies: |s| s.has_medium(),
     forms: &[
         of::<0, false>, of::<0, true>, of::<1, false>, of::<1, true>, of::<2, false>, of::<2, true>,
-        of::<3, false>, of::<3, true>,
+        of::<3, false>, of::<3, true>, of::<4, false>, of::<4, true>,
+    ],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::PLACES,
+        &unchanged::ALIGNMENT,
+        &unchanged::DATA,
+        &unchanged::DURABILITY,
+        &unchanged::WORKERS,
+        &unchanged::DEPTH,
+        &unchanged::REST,
     ],
     helps: "Raise the limit (io.max, the QoS policy, a larger volume); no other resource is saturated.",
     gain: None,
@@ -33,7 +44,8 @@ fn of<const FORM: u32, const SLOW: bool>(quantity: Q, s: &Setting) -> Option<Ran
         0 => expects,
         1 => expects_otherwise,
         2 => expects_third,
-        _ => expects_fourth,
+        3 => expects_fourth,
+        _ => expects_in_slices,
     };
     behind::<SLOW>(quantity).or_else(|| form(quantity, s))
 }
@@ -74,6 +86,16 @@ fn expects_fourth(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::ReadsOnly) => range(1.15, 100.0),
         Q::Rate(E::WritesOnly) => range(0.2, 1.04),
         Q::Rate(E::SmallerIo) | Q::MedianToMean => None,
+        _ => expects(quantity, s),
+    }
+}
+
+/// Tokens of a whole slice are handed out at once (blk-throttle: every 20 to 100 ms). In a closed loop some I/Os then
+/// pass as soon as they come, and the others all wait for the next slice.
+fn expects_in_slices(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::MedianToMean => range(1.05, 2.2),
+        Q::LowToMean => range(0.002, 0.6),
         _ => expects(quantity, s),
     }
 }

@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::Crypt,
@@ -16,6 +17,13 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "dm-crypt in the stack of the device; /proc/stat against the tester's own CPU time.",
     applies: |s| s.shows(Cause::Crypt),
     forms: &[expects, expects_bytes_alone, expects_of_one_cpu, expects_of_one_thread],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::ALIGNMENT,
+        &unchanged::DATA,
+        &unchanged::DURABILITY,
+        &unchanged::REST,
+    ],
     helps: "A cipher that the CPU has instructions for (cryptsetup benchmark), more CPUs, larger sectors \
         (--sector-size 4096), or no detour over threads (--perf-no_read_workqueue --perf-no_write_workqueue).",
     gain: None,

@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::FewOutstanding,
@@ -16,6 +17,14 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "Little 1961; docs/design/040-model.md, bounds.",
     applies: |s| !s.is_paced,
     forms: &[expects, expects_otherwise, expects_slow, expects_near_the_end, expects_of_awake_cpus],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::PLACES,
+        &unchanged::DATA,
+        &unchanged::DURABILITY,
+        &unchanged::WORKERS,
+        &unchanged::REST,
+    ],
     helps: "Issue more I/Os at the same time: more outstanding I/Os, more threads in the application, a larger queue.",
     gain: Some(E::MoreOutstanding),
     look: "Latency is the sum of all that an I/O passes; a single number does not show which part is the largest.",

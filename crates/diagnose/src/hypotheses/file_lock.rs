@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::FileLock,
@@ -18,6 +19,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         some file systems for all.",
     applies: |s| s.is_local() && s.is_file && s.writes() && s.outstanding > 2.0,
     forms: &[expects, expects_of_small, expects_of_a_part, expects_of_mix, expects_of_mix_on_flash],
+    unchanged: &[&unchanged::REST],
     helps: "Spread the writes over several files, or use a file system that writes one in parallel (XFS, ext4 \
         on blocks that are allocated, without --cached).",
     gain: None,

@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::FirstWrite,
@@ -17,6 +18,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "dm-thin (thin-provisioning.txt: block_size, skip_block_zeroing); LBPME of SCSI; holes of files.",
     applies: |s| s.writes() && s.has_medium() && (!s.is_file || s.shows(Cause::FirstWrite)),
     forms: &[expects, expects_of_each, expects_as_it_fills],
+    unchanged: &[&unchanged::DATA, &unchanged::WORKERS],
     helps: "Write the whole span once before it is measured, or use a thick volume.",
     gain: Some(E::HotSpan),
     look: "How much of the volume is allocated (lvs -o+data_percent, GET LBA STATUS), and whether it zeroes \

@@ -8,6 +8,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::FlashParallelism,
@@ -17,6 +18,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "docs/design/040-model.md (SSD); MQSim, FAST 2018.",
     applies: |s| s.has_medium(),
     forms: &[expects, expects_whole_pages],
+    unchanged: &[&unchanged::WAYS, &unchanged::PLACES, &unchanged::WORKERS, &unchanged::REST],
     helps: "More drives, or drives with more dies.",
     gain: None,
     look: "Number of drives and their data sheets.",

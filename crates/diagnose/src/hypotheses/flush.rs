@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::Flush,
@@ -16,6 +17,14 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "O_DSYNC, FUA, FILE_SYNC; docs/method.md (durability).",
     applies: |s| s.writes() && s.is_sync,
     forms: &[expects, expects_otherwise, expects_together, expects_protected],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::PLACES,
+        &unchanged::ALIGNMENT,
+        &unchanged::DATA,
+        &unchanged::WORKERS,
+        &unchanged::REST,
+    ],
     helps: "Storage with a protected write cache, fewer and larger commits, or writes that need not be durable \
         one by one.",
     gain: Some(E::WithoutSync),

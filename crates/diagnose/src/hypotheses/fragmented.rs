@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::Fragmented,
@@ -16,6 +17,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "FIEMAP: number of extents of the file in the span.",
     applies: |s| s.shows(Cause::Fragmented) && s.random < 0.5,
     forms: &[expects, expects_of_flash],
+    unchanged: &[&unchanged::WORKERS, &unchanged::REST],
     helps: "Write the file anew into free space, or defragment it (e4defrag, xfs_fsr, btrfs filesystem \
         defragment).",
     gain: None,

@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::GarbageCollection,
@@ -16,6 +17,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "Write amplification by over-provisioning (docs/design/040-model.md, SSD).",
     applies: |s| s.writes() && s.has_medium() && s.is_random(),
     forms: &[expects],
+    unchanged: &[&unchanged::WAYS],
     helps: "Leave more of the drives unused (over-provisioning), trim free space, or write sequentially.",
     gain: Some(E::Sequential),
     look: "Wear, free space and over-provisioning of the drives.",

@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::Interface,
@@ -18,6 +19,16 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         sysfs has it.",
     applies: Setting::has_own_device,
     forms: &[expects, expects_both_ways, expects_before_small_ios_cost],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::PLACES,
+        &unchanged::ALIGNMENT,
+        &unchanged::DATA,
+        &unchanged::DURABILITY,
+        &unchanged::WORKERS,
+        &unchanged::DEPTH,
+        &unchanged::REST,
+    ],
     helps: "A faster interface, or several devices.",
     gain: None,
     look: "Negotiated speed and width (smartctl -a, lspci -vv).",

@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::Link,
@@ -17,6 +18,16 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "Frame arithmetic of `assay check` (docs/design/040-model.md, Ethernet and iSCSI).",
     applies: |s| s.is_remote() && s.paths > 0,
     forms: &[expects],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::PLACES,
+        &unchanged::ALIGNMENT,
+        &unchanged::DATA,
+        &unchanged::DURABILITY,
+        &unchanged::WORKERS,
+        &unchanged::DEPTH,
+        &unchanged::REST,
+    ],
     helps: "A faster link, or another path over a link of its own.",
     gain: None,
     look: "Nothing: the ceiling follows from the facts of the link.",

@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::LinkDowngraded,
@@ -17,6 +18,16 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         sata_spd_limit.",
     applies: |s| s.is_local() && s.shows(Cause::LinkDowngraded),
     forms: &[expects, expects_both_ways, expects_small],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::PLACES,
+        &unchanged::ALIGNMENT,
+        &unchanged::DATA,
+        &unchanged::DURABILITY,
+        &unchanged::WORKERS,
+        &unchanged::DEPTH,
+        &unchanged::REST,
+    ],
     helps: "Reseat the device, change its cable or slot, and look for errors of the link in the kernel's log.",
     gain: None,
     look: "LnkCap and LnkSta (lspci -vv), the speed of the port (smartctl -i).",

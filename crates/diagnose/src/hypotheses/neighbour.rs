@@ -17,6 +17,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "Repetitions of the load itself during the diagnosis; block counters of the kernel.",
     applies: |s| s.has_medium(),
     forms: &[counted, counted_steady, slower_later, faster_later],
+    unchanged: &[],
     helps: "Repeat while the other loads are idle, or separate them.",
     gain: None,
     look: "Who else uses the target, and how much.",

@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::NetworkFault,
@@ -24,6 +25,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         expects_third_evenly,
         expects_of_large,
     ],
+    unchanged: &[&unchanged::DATA],
     helps: "Repair cables and ports, and set the same MTU on every port along the path.",
     gain: None,
     look: "Error counters of the switch ports and of the target's interfaces.",

@@ -8,6 +8,7 @@ use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Reach;
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::PageCache,
@@ -17,6 +18,13 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "Block counters of the kernel (/proc/diskstats) against the tester's own bytes.",
     applies: |s| s.reach == Reach::Cached,
     forms: &[expects, expects_while_it_fills],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::ALIGNMENT,
+        &unchanged::DATA,
+        &unchanged::DEPTH,
+        &unchanged::REST,
+    ],
     helps: "Leave out --cached to measure the storage.",
     gain: None,
     look: "The storage served hardly any I/O; nothing is known about it.",

@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::PathPolicy,
@@ -16,6 +17,14 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "docs/design/040-model.md (round robin); VMware KB on the IOPS limit of round robin.",
     applies: |s| s.is_remote() && s.paths > 1,
     forms: &[expects],
+    unchanged: &[
+        &unchanged::PLACES,
+        &unchanged::ALIGNMENT,
+        &unchanged::DATA,
+        &unchanged::DURABILITY,
+        &unchanged::WORKERS,
+        &unchanged::REST,
+    ],
     helps: "Set the policy to change the path with every I/O (rr_ios=1; VMware: --iops=1).",
     gain: Some(E::EvenPaths),
     look: "Nothing: the policy is one of the initiator.",

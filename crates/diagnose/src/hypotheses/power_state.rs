@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::PowerState,
@@ -18,6 +19,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "APST of NVMe, link power management of SATA, C-states: exit latencies in sysfs.",
     applies: |s| s.has_medium() && s.outstanding <= 4.0,
     forms: &[expects],
+    unchanged: &[&unchanged::PLACES, &unchanged::DATA],
     helps: "Keep it awake: link_power_management_policy max_performance, pm_qos_latency_tolerance_us, \
         --keep-awake, cpupower idle-set -D 50; or keep more outstanding.",
     gain: Some(E::MoreOutstanding),

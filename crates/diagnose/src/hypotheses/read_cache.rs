@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::ReadCache,
@@ -17,6 +18,15 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         (docs/design/040-model.md).",
     applies: |s| s.has_medium() && s.reads > 0.0,
     forms: &[expects, expects_otherwise, expects_copies],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::PLACES,
+        &unchanged::ALIGNMENT,
+        &unchanged::DATA,
+        &unchanged::DURABILITY,
+        &unchanged::WORKERS,
+        &unchanged::REST,
+    ],
     helps: "Repeat on a span of several times the target's memory to measure its media.",
     gain: None,
     look: "Size and use of the target's cache.",

@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::ReadModifyWrite,
@@ -17,6 +18,14 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "RAID write penalties; 512e disks and 4 KiB pages (docs/design/040-model.md, RAID).",
     applies: |s| s.writes() && s.has_medium(),
     forms: &[expects, expects_otherwise, expects_third, expects_of_flash, expects_of_memory],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::PLACES,
+        &unchanged::ALIGNMENT,
+        &unchanged::WORKERS,
+        &unchanged::DEPTH,
+        &unchanged::REST,
+    ],
     helps: "Align partitions and file systems to 4 KiB or the stripe, and write whole blocks or stripes.",
     gain: Some(E::Aligned),
     look: "Physical block size, start of the partition, and stripe of the array.",

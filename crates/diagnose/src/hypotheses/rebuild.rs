@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::Rebuild,
@@ -17,6 +18,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "md/sync_action, exclusive_operation of Btrfs; the array's own statistics.",
     applies: |s| s.shows(Cause::Rebuild),
     forms: &[expects, expects_sharing, expects_of_disks, expects_of_flash, expects_of_streams],
+    unchanged: &[&unchanged::WORKERS],
     helps: "Wait until it has ended (cat /proc/mdstat), or slow it down for the time of the load: \
         /proc/sys/dev/raid/speed_limit_max.",
     gain: None,

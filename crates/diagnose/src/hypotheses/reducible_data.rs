@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::ReducibleData,
@@ -16,6 +17,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "Iometer's default data repeat one byte; unique data cannot be reduced.",
     applies: |s| s.is_reducible,
     forms: &[expects],
+    unchanged: &[&unchanged::WAYS, &unchanged::PLACES, &unchanged::DATA, &unchanged::REST],
     helps: "Measure with data like those of the application (data = \"unique\" is the worst case).",
     gain: None,
     look: "Reduction ratio that the target reports.",

@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::RotatingRandom,
@@ -17,6 +18,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "Ruemmler and Wilkes 1994; Lee and Katz; docs/design/040-model.md (X = N/(N+m-1) x m/S).",
     applies: |s| s.has_medium() && s.is_random(),
     forms: &[expects, expects_otherwise, expects_with_a_full_queue],
+    unchanged: &[&unchanged::WAYS, &unchanged::WORKERS, &unchanged::REST],
     helps: "More disks, a shorter span, or flash; a RAID level with a smaller write penalty for writes.",
     gain: None,
     look: "How many disks work on it, and the RAID level.",
@@ -27,6 +29,8 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
         // Seeks are longer.
         Q::Rate(E::WholeSpan) => range(0.55, 1.03),
         Q::LatencyOne => range(2500.0, 20000.0),
+        // With a queue to choose from an access still takes a millisecond; a cache may take writes in.
+        Q::LatencyOfLoad => range(if s.writes() { 150.0 } else { 1500.0 }, 1e6),
         Q::Rate(E::LargerIo) => range(0.42, 1.0),
         Q::Rate(E::SmallerIo) => range(1.0, 1.12),
         Q::Rate(E::HotSpan) => range(1.05, 60.0),

@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::RotatingSequential,
@@ -16,6 +17,13 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "Zoned recording (docs/design/040-model.md).",
     applies: |s| s.has_medium() && s.random < 0.05,
     forms: &[expects, expects_otherwise, expects_bytes_only, expects_of_many],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::PLACES,
+        &unchanged::WORKERS,
+        &unchanged::DEPTH,
+        &unchanged::REST,
+    ],
     helps: "More disks to stripe over; the outer tracks are the fastest.",
     gain: None,
     look: "Number of disks and the RAID level.",

@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::RoundTrip,
@@ -17,6 +18,15 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "Bandwidth-delay product (RFC 1323, RFC 7323); pings (NOP-Out, NULL) to the idle target.",
     applies: |s| s.is_remote() && s.paths > 0,
     forms: &[expects_of_depth, expects_of_window, expects_of_any_window],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::PLACES,
+        &unchanged::ALIGNMENT,
+        &unchanged::DATA,
+        &unchanged::DURABILITY,
+        &unchanged::WORKERS,
+        &unchanged::REST,
+    ],
     helps: "More under way: a greater queue depth, more connections (sessions=, connections=), larger TCP \
         buffers (net.ipv4.tcp_rmem and tcp_wmem at both ends), or a shorter way.",
     gain: Some(E::MoreOutstanding),

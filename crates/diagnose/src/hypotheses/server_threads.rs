@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::ServerThreads,
@@ -36,6 +37,13 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         expects_constant::<11>,
         expects_constant::<16>,
         expects_by_connection,
+    ],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::DATA,
+        &unchanged::WORKERS,
+        &unchanged::DEPTH,
+        &unchanged::REST,
     ],
     helps: "More threads in the target's software (nfsd: /proc/fs/nfsd/threads; tgt: -t; nfs-ganesha: \
         NFS_CORE_PARAM).",

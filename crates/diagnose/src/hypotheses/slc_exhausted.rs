@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::SlcExhausted,
@@ -16,6 +17,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "facts of drive reviews (850 EVO: 3 GB at full rate); SNIA SSS PTS 2.0.2.",
     applies: |s| s.writes() && s.has_medium() && !s.is_sync,
     forms: &[expects],
+    unchanged: &[&unchanged::WAYS, &unchanged::PLACES, &unchanged::WORKERS],
     helps: "Drives for servers, or pauses between bursts of writing.",
     gain: Some(E::AfterIdle),
     look: "Model of the drives and size of their fast area.",

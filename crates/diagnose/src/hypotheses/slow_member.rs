@@ -8,6 +8,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::SlowMember,
@@ -22,6 +23,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         expects::<3, 3>, expects::<4, 2>, expects::<4, 3>, expects::<4, 5>, expects::<8, 2>, expects::<8, 3>,
         expects::<8, 5>, expects::<12, 4>, expects_found,
     ],
+    unchanged: &[&unchanged::WAYS, &unchanged::PLACES, &unchanged::WORKERS, &unchanged::REST],
     helps: "Find the member: compare the latencies of the disks (iostat -x, SMART, the array's own statistics), and \
         replace it.",
     gain: None,

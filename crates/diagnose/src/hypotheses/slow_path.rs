@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::SlowPath,
@@ -18,6 +19,15 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         trips of the kernel's connections (tcp_info).",
     applies: |s| s.is_remote() && s.paths > 1,
     forms: &[expects],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::PLACES,
+        &unchanged::ALIGNMENT,
+        &unchanged::DATA,
+        &unchanged::DURABILITY,
+        &unchanged::WORKERS,
+        &unchanged::REST,
+    ],
     helps: "Repair the slow path (port speed, cable, duplex), remove it, or use a policy that counts outstanding \
         I/Os.",
     gain: Some(E::OnePath),

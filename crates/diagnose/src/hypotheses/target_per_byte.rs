@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::TargetPerByte,
@@ -16,6 +17,16 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "T = a + b x size with b above the time on the wire (rule `software-cost`).",
     applies: |s| s.is_remote(),
     forms: &[expects, expects_alike],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::PLACES,
+        &unchanged::ALIGNMENT,
+        &unchanged::DATA,
+        &unchanged::DURABILITY,
+        &unchanged::WORKERS,
+        &unchanged::DEPTH,
+        &unchanged::REST,
+    ],
     helps: "Switch off digests and checksums that are not needed, use jumbo frames, or a faster CPU in the target.",
     gain: None,
     look: "CPU use of the target, core by core, while the load runs.",

@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::TargetPerIo,
@@ -16,6 +17,16 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "T = a + b x size, fitted to 15 sizes within 3 % (docs/design/040-model.md, target CPU).",
     applies: |s| s.is_remote() || s.is_local(),
     forms: &[expects, expects_otherwise, expects_throttled],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::PLACES,
+        &unchanged::ALIGNMENT,
+        &unchanged::DATA,
+        &unchanged::DURABILITY,
+        &unchanged::WORKERS,
+        &unchanged::DEPTH,
+        &unchanged::REST,
+    ],
     helps: "Larger I/Os, more threads in the target's software, or a faster CPU in the target.",
     gain: Some(E::LargerIo),
     look: "CPU use of the target, core by core, while the load runs.",

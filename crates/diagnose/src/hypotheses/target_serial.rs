@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::TargetSerial,
@@ -25,6 +26,14 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         expects_of_writes_to_disks,
         expects_of_flash,
         expects_of_writes_to_flash,
+    ],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::PLACES,
+        &unchanged::DATA,
+        &unchanged::WORKERS,
+        &unchanged::DEPTH,
+        &unchanged::REST,
     ],
     helps: "More threads in the target's software, or several LUNs or files, if each is serialised separately.",
     gain: None,

@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::{Reach, Setting};
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::TesterCpu,
@@ -18,6 +19,15 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         overhead` measures the cost of an I/O.",
     applies: |_| true,
     forms: &[expects, expects_with_quota, expects_of_memory],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::PLACES,
+        &unchanged::ALIGNMENT,
+        &unchanged::DURABILITY,
+        &unchanged::WORKERS,
+        &unchanged::DEPTH,
+        &unchanged::REST,
+    ],
     helps: "Use more workers, or faster CPUs, or a polled engine; the target can do more.",
     gain: Some(E::MoreWorkers),
     look: "Nothing on the target: it waits for the tester.",

@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::Thermal,
@@ -16,6 +17,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "NVMe (thermal management, TMT1 and TMT2); hwmon of the drive.",
     applies: |s| s.has_own_device() || (s.is_local() && s.shows(Cause::Thermal)),
     forms: &[expects_hot, expects_falling],
+    unchanged: &[&unchanged::WAYS],
     helps: "Cool the drive: air flow, a heat sink, another slot.",
     gain: None,
     look: "Temperature and throttled time (nvme smart-log, smartctl -a).",

@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::UnmappedBlocks,
@@ -16,6 +17,15 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "FIEMAP, GET LBA STATUS, blocks read before the run; files that Assay creates are written in full first.",
     applies: |s| s.reads > 0.0 && s.has_medium(),
     forms: &[expects, expects_otherwise, expects_of_a_part],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::PLACES,
+        &unchanged::ALIGNMENT,
+        &unchanged::DATA,
+        &unchanged::WORKERS,
+        &unchanged::DEPTH,
+        &unchanged::REST,
+    ],
     helps: "Write the whole span before it is measured (--overwrite, or a file that Assay creates).",
     gain: None,
     look: "Which blocks the target has mapped.",

@@ -19,6 +19,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         volume on other disks).",
     applies: |s| s.has_medium() && s.is_random(),
     forms: &[expects, expects_waiting],
+    unchanged: &[],
     helps: "Move the data from the slow part, or replace what it lies on.",
     gain: None,
     look: "Check what lies at these addresses: media errors (smartctl -a), the layout of the volume (lvs --segments, \

@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::WriteCacheAbsorbing,
@@ -16,6 +17,15 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "t_full = cache / (rate in - rate out) (docs/design/040-model.md).",
     applies: |s| s.writes() && s.has_medium() && !s.is_sync,
     forms: &[expects, expects_otherwise, expects_volatile],
+    unchanged: &[
+        &unchanged::WAYS,
+        &unchanged::PLACES,
+        &unchanged::ALIGNMENT,
+        &unchanged::DATA,
+        &unchanged::DURABILITY,
+        &unchanged::WORKERS,
+        &unchanged::REST,
+    ],
     helps: "Write for longer than the cache takes to fill to measure the media behind it.",
     gain: None,
     look: "Size of the cache, and whether a battery or capacitor protects it.",

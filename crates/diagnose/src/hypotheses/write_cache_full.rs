@@ -7,6 +7,7 @@ use crate::hypothesis::Hypothesis;
 use crate::quantity::Quantity as Q;
 use crate::range::{Range, range};
 use crate::setting::Setting;
+use crate::unchanged;
 
 use super::rotating_random;
 
@@ -18,6 +19,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "As for the cache that is not full; a pause empties it.",
     applies: |s| s.writes() && s.has_medium() && !s.is_sync,
     forms: &[expects, expects_otherwise, expects_of_disks, expects_of_bytes],
+    unchanged: &[&unchanged::WAYS, &unchanged::WORKERS, &unchanged::DEPTH],
     helps: "More or faster media; a larger cache only delays the limit.",
     gain: None,
     look: "Fill level and destage rate of the cache.",

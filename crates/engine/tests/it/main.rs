@@ -8,3 +8,4 @@ mod conservation;
 mod counting;
 mod panics;
 mod shares;
+mod waits;

@@ -175,12 +175,22 @@ fn cpu(hosts: &[HostStep<'_>]) -> StepCpu {
         |of: fn(&StepCpu) -> f64| ends().map(|(cpus, cpu)| cpus * of(&cpu)).sum::<f64>() / cpus.max(1.0);
     let tester_ns: u64 = ends().map(|(_, cpu)| cpu.tester_ns).sum();
     let system = ends().map(|(_, cpu)| Some(cpu.tester_system? * cpu.tester_ns as f64)).sum::<Option<f64>>();
+    // Of each worker, whichever host it is on.
+    let waits = hosts.iter().filter_map(|host| host.end);
+    let waits = waits.map(|end| Some((end.workers.len() as f64, end.cpu.workers_waited?)));
+    let waits: Option<Vec<(f64, f64)>> = waits.collect();
+    let waited = waits.and_then(|waits| {
+        let workers: f64 = waits.iter().map(|(workers, _)| workers).sum();
+        let sum: f64 = waits.iter().map(|(workers, waited)| workers * waited).sum();
+        (workers > 0.0).then(|| sum / workers)
+    });
     StepCpu {
         host_busy: mean(|cpu| cpu.host_busy),
         host_busy_max: ends().map(|(_, cpu)| cpu.host_busy_max).fold(0.0, f64::max),
         steal: mean(|cpu| cpu.steal),
         tester_ns,
         tester_system: system.filter(|_| tester_ns > 0).map(|system| system / tester_ns as f64),
+        workers_waited: waited,
     }
 }
 

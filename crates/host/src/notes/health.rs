@@ -1,5 +1,4 @@
-//! What a drive says of its own health, and a thin pool of its room: asked by the programs that know how, where they
-//! are installed and permitted.
+//! What a drive says of its own health: asked by the programs that know how, where they are installed and permitted.
 
 use std::process::Command;
 use std::time::Duration;
@@ -8,7 +7,6 @@ use assay_record::{HostNote, NoteKind};
 use serde_json::Value;
 
 use super::Seen;
-use crate::machine::attribute;
 use crate::program::{answer, found};
 
 /// A drive that does not answer must not hold up what asks it.
@@ -22,8 +20,6 @@ const ERRORS: [(u64, &str, &str); 4] = [
 ];
 /// Levels of APM up to this let a disk spin down.
 const SPIN_DOWN_MAX: u64 = 127;
-/// A pool that is this full soon refuses writes.
-const FULL: f64 = 0.9;
 
 /// Fields of the health log of NVMe: as `smartctl` names them, and as `nvme` does.
 const NVME_FIELDS: [(&str, &str); 7] = [
@@ -187,36 +183,6 @@ fn note(name: &str, kind: NoteKind, value: String, says: String, mend: &str) -> 
     HostNote { kind, path, value, says, mend: mend.to_owned(), limit: None }
 }
 
-/// A thin pool that is nearly full. Its state is in no file.
-pub(super) fn pool(seen: &Seen<'_>) -> Option<HostNote> {
-    attribute(&seen.folder.join("dm/uuid")).filter(|uuid| uuid.ends_with("-tpool"))?;
-    let name = attribute(&seen.folder.join("dm/name"))?;
-    let program = found("dmsetup").filter(|_| seen.machine.is_this())?;
-    let mut command = Command::new(program);
-    command.args(["status", &name]);
-    of_pool(&name, &answer(command, ANSWER_WITHIN).ok()?.out)
-}
-
-/// `0 8192 thin-pool 1 11/1024 120/128 - rw …`: blocks of metadata and of data, used and all.
-fn of_pool(name: &str, line: &str) -> Option<HostNote> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let at = words.iter().position(|word| *word == "thin-pool")?;
-    let share = |word: &str| -> Option<f64> {
-        let (used, all) = word.split_once('/')?;
-        Some(used.parse::<f64>().ok()? / all.parse::<f64>().ok()?.max(1.0))
-    };
-    let (tables, data) = (share(words.get(at + 2)?)?, share(words.get(at + 3)?)?);
-    let (what, full) = if tables > data { ("tables", tables) } else { ("data", data) };
-    (full >= FULL).then(|| HostNote {
-        kind: NoteKind::Thin,
-        path: format!("dmsetup status {name}"),
-        value: format!("{:.0} %", full * 100.0),
-        says: format!("the {what} of the pool of thin volumes {name} are {:.0} % full", full * 100.0),
-        mend: "Enlarge it before it refuses writes: lvextend, or fstrim what uses it.".to_owned(),
-        limit: None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -303,18 +269,5 @@ mod tests {
         assert_eq!(of_nvme("nvme0n1", &json!({"critical_warning": {"value": 1}})).len(), 1);
         let notes = of_nvme("nvme0n1", &json!({"critical_warning": 128}));
         assert!(notes[0].says.ends_with("(critical warning 0x80): a warning of a newer version of NVMe"));
-    }
-
-    #[test]
-    fn a_thin_pool_that_is_nearly_full_is_shown() {
-        let of = |data: &str| {
-            of_pool("vg-pool-tpool", &format!("0 8192 thin-pool 1 11/1024 {data} - rw no_discard"))
-        };
-        assert_eq!(of("60/128"), None);
-        assert_eq!(
-            of("120/128").unwrap().says,
-            "the data of the pool of thin volumes vg-pool-tpool are 94 % full"
-        );
-        assert_eq!(of_pool("p", "0 8192 thin-pool Fail"), None);
     }
 }

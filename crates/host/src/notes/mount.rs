@@ -2,6 +2,9 @@
 
 use assay_record::{FilesystemFacts, HostNote, NoteKind};
 
+use super::zfs;
+use crate::machine::Machine;
+
 /// Options that cost I/O: the option, what it does, and the one that mends it.
 const COSTLY: [(&str, &str, &str); 8] = [
     ("sync", "every write waits until it is durable", "async"),
@@ -24,8 +27,12 @@ const SOFT: [&str; 2] = ["soft", "softerr"];
 /// Where the options of all mounts stand.
 const FILE: &str = "/proc/self/mountinfo";
 
-/// Returns what is known of a mount.
-pub(crate) fn of_mount(mounted: &FilesystemFacts) -> Vec<HostNote> {
+/// Returns what is known of a mount, and of the pool that it is a part of.
+pub(crate) fn of_mount(machine: &Machine, mounted: &FilesystemFacts) -> Vec<HostNote> {
+    [of_options(mounted), zfs::of_mount(machine, mounted)].concat()
+}
+
+fn of_options(mounted: &FilesystemFacts) -> Vec<HostNote> {
     let at = &mounted.mount_point;
     let has = |option: &str| mounted.options.split(',').any(|one| one == option);
     let options = COSTLY.iter().filter(|(option, ..)| has(option)).map(|(option, does, instead)| {

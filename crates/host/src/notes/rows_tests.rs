@@ -316,7 +316,10 @@ fn cpus_that_are_slow_or_sleep_deeply_are_shown() {
 fn costly_mount_options_and_file_systems_in_user_space_are_shown() {
     let of = |kind: &str, options: &str| {
         let (kind, options, mount_point) = (kind.to_owned(), options.to_owned(), "/srv".to_owned());
-        of_mount(&FilesystemFacts { kind, options, mount_point, ..FilesystemFacts::default() })
+        of_mount(
+            &Captured::new().machine(),
+            &FilesystemFacts { kind, options, mount_point, ..FilesystemFacts::default() },
+        )
     };
     let [sync, discard] = of("ext4", "rw,sync,discard,relatime").try_into().unwrap();
     assert_eq!(sync.says, "/srv is mounted with `sync`: every write waits until it is durable");

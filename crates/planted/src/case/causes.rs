@@ -222,7 +222,7 @@ pub(super) fn draw(cause: Cause, seed: u64, random: &mut Random) -> PlantedCase 
     let has_credit = random.chance(0.5);
     let may_write = of_durability_and_span(&mut w, &mut l, &mut Random::new(!seed));
     let setting = setting(cause, &w, &l);
-    let others_busy = w.others.max(random.within(0.01, 0.15));
+    let others_busy = w.others.max(random.within(0.01, 0.15)).max(of_others_that_give_way(seed));
     let (settles, fills) = (random.within(1.0, 6.0), random.within(0.02, 0.9));
     PlantedCase {
         cause,
@@ -237,6 +237,12 @@ pub(super) fn draw(cause: Cause, seed: u64, random: &mut Random) -> PlantedCase 
         settles,
         fills,
     }
+}
+
+/// CPU time of others that takes nothing from the load: it wakes up before them.
+fn of_others_that_give_way(seed: u64) -> f64 {
+    let mut random = Random::new(seed ^ 0x5EED);
+    if random.chance(0.15) { random.within(0.3, 1.0) } else { 0.0 }
 }
 
 /// Draws what shows only in experiments with durable writes, other spans and writes beside reads; returns whether
