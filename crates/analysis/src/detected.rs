@@ -1,7 +1,9 @@
 //! The array that a host sees in front of it: drives by their model, what combines them, links. What it cannot see is
 //! left as a question, with a class value that answers until somebody does.
 
-use assay_model::array::{Array, Device, Hdd, Level, LinkRate, PathPolicy, ProtocolKind, SoftwareName};
+use assay_model::array::{
+    Array, Device, Hdd, Level, LinkRate, PathPolicy, ProtocolKind, SoftwareName, VirtualDisk,
+};
 use assay_model::catalogue::{self, Class, Hint};
 use assay_model::quantity::{Provenance, Quantity};
 use assay_record::{DriveFacts, LayoutFacts, MemberFacts, MemberKind, PathFacts};
@@ -66,6 +68,10 @@ fn local(layout: &LayoutFacts) -> Detected {
         Device::Ssd(ssd) if first.link.is_empty() && matches!(ssd.link, LinkRate::Pcie { .. }) => {}
         Device::Ssd(ssd) => ssd.link = rate,
     }
+    // Of several, each has a layer of its own below what combines them, which no file can say.
+    if is_paravirtual(&first) && layout.drives.len() == 1 {
+        found.array.guest.disk = VirtualDisk::Paravirtual;
+    }
     found.array.controller.tunnels_sata = layout.drives.iter().any(|drive| drive.tunnelled);
     found.array.controller.slot = layout.slot.as_deref().and_then(LinkRate::named).unwrap_or_default();
     found.array.title = match layout.drives.len() {
@@ -78,6 +84,12 @@ fn local(layout: &LayoutFacts) -> Detected {
 
 fn named(drive: &DriveFacts) -> String {
     if drive.model.is_empty() { "a drive without a model string".to_owned() } else { drive.model.clone() }
+}
+
+/// Whether the kernel's own name of a drive says that its driver is that of virtio-blk or of Xen. Others are named like
+/// disks of hardware.
+fn is_paravirtual(drive: &DriveFacts) -> bool {
+    ["vd", "xvd"].iter().any(|begin| drive.name.starts_with(begin))
 }
 
 fn is_virtual(drive: &DriveFacts) -> bool {

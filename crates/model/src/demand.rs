@@ -214,6 +214,9 @@ pub fn demand_table(resolved: &ResolvedArray, classes: &[Class], outstanding: f6
                     let host = &resolved.array().initiator;
                     format!("{} x {} of the clients", host.clients.value, host.link.name())
                 }
+                ResourceKind::Host if is_thread_of_guest(resolved, classes) => {
+                    "the virtual disk of the guest".to_owned()
+                }
                 ResourceKind::Host if is_thread_of_target(resolved, classes) => {
                     "the target's ZFS threads".to_owned()
                 }
@@ -292,6 +295,13 @@ fn is_host_cpu(classes: &[Class]) -> bool {
         those.map(|c| c.share * c.io_cost.host_ns).sum()
     };
     of(false) >= of(true)
+}
+
+/// Whether these threads are those of a hypervisor that serve the disk of a guest.
+fn is_thread_of_guest(resolved: &ResolvedArray, classes: &[Class]) -> bool {
+    let thread_ns = resolved.guest_thread_ns();
+    let host_ns: f64 = classes.iter().map(|c| c.share * c.io_cost.host_ns).sum();
+    thread_ns > 0.0 && host_ns <= thread_ns * 1.000_1
 }
 
 /// Whether these threads are those of the target, and not those of the hosts.

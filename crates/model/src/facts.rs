@@ -144,6 +144,7 @@ fn streams(array: &Array, region: Region, tables: &mut Tables) -> [f64; 2] {
 /// Bytes of user data an array holds.
 #[must_use]
 pub fn usable_bytes(array: &Array) -> f64 {
+    let array = &*crate::resolved::of_software(array);
     let shape = crate::raid::Shape::of(&array.raid);
     member_capacity(array) * f64::from(shape.members) * shape.data_fraction()
 }

@@ -88,9 +88,11 @@ pub struct Shape {
     pub skips: bool,
     /// Members that have failed, all of one group.
     pub failed: u32,
+    /// Least that raidz and dRAID write to a member, bytes.
+    pub sector: f64,
 }
 
-/// Smallest unit a raidz vdev writes to one member.
+/// A small write.
 const SECTOR: f64 = 4096.0;
 
 impl Shape {
@@ -118,6 +120,7 @@ impl Shape {
             read_both: raid.read_both_mirrors,
             skips: false,
             failed: raid.failed.as_ref().map_or(0, |f| small(whole(f.value))),
+            sector: raid.sector.value,
         }
     }
 
@@ -130,7 +133,24 @@ impl Shape {
     /// Fraction of the members' capacity that holds data.
     #[must_use]
     pub(crate) fn data_fraction(&self) -> f64 {
+        if self.spreads_records() {
+            return self.record_fraction();
+        }
         f64::from(self.group - self.parity) / f64::from(self.group) / f64::from(self.copies)
+    }
+
+    /// The same of records: each row of sectors has its parity, however few data are in it, and what is left is
+    /// padded: of raidz to a multiple of parity and one, so that every gap can be used, of dRAID to the whole row
+    /// (zpoolconcepts(7); M. Ahrens, "RAIDZ stripe width", 2014).
+    fn record_fraction(&self) -> f64 {
+        let sectors = (self.chunk / self.sector).ceil().max(1.0);
+        let (group, parity) = (f64::from(self.group), f64::from(self.parity));
+        let rows = (sectors / (group - parity)).ceil();
+        let taken = match self.level {
+            Level::Draid1 | Level::Draid2 | Level::Draid3 => rows * group,
+            _ => ((sectors + rows * parity) / (parity + 1.0)).ceil() * (parity + 1.0),
+        };
+        sectors / taken
     }
 
     /// Members' worth of bandwidth for a sequential read.
@@ -164,7 +184,7 @@ impl Shape {
 
     /// Members with data of a record of so many bytes.
     fn record_visits(&self, bytes: f64) -> u32 {
-        small(whole((bytes / SECTOR).ceil())).clamp(1, self.group - self.parity)
+        small(whole((bytes / self.sector).ceil())).clamp(1, self.group - self.parity)
     }
 
     fn data_chunks(&self, bytes: f64, limit: u32) -> u32 {
@@ -176,6 +196,12 @@ impl Shape {
     pub fn random_read(&self, bytes: f64) -> [Phase; 2] {
         if self.spreads_records() {
             let record = bytes.max(self.chunk);
+            // Records that follow each other fill a vdev, and passing over their parity takes time.
+            if record > self.chunk {
+                let visits = (self.group - self.failed).max(1);
+                let each = record / (f64::from(visits) * self.record_fraction());
+                return [Phase::new(visits, each, Kind::Read), Phase::NONE];
+            }
             let visits = self.record_visits(record);
             return [Phase::new(visits, record / f64::from(visits), Kind::Read), Phase::NONE];
         }

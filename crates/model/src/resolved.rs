@@ -7,6 +7,7 @@ mod answers;
 pub mod classes;
 mod devices;
 pub mod front;
+mod guest;
 mod links;
 pub mod rebuild;
 mod records;
@@ -25,6 +26,8 @@ use crate::shingled::{Fill, Shingled};
 use crate::wire;
 use crate::workload::{Region, Workload};
 use front::{Front, FrontDevice, Tier};
+
+pub(crate) use records::of_software;
 
 use devices::{cores_of, flush_time, member_queue, resolve_disk, resolve_flash};
 
@@ -273,11 +276,10 @@ impl ResolvedArray {
     /// Resolves an array at a corner, for positions within a region of its data.
     #[must_use]
     pub fn new(array: &Array, corner: Corner, region: Region, tables: &mut Tables) -> Self {
-        let array = &*records::of_software(array);
+        let array = &*of_software(array);
         let array = &*links::of_drives(array, corner);
-        // Larger chunks spread an I/O over fewer members.
         let skips = matches!(array.device, Device::Ssd(_));
-        let shape = Shape { chunk: array.raid.chunk.rate_at(corner), skips, ..Shape::of(&array.raid) };
+        let shape = Shape { chunk: records::chunk_at(array, corner), skips, ..Shape::of(&array.raid) };
         let member = match &array.device {
             Device::Hdd(hdd) => hdd.capacity.value,
             Device::Ssd(ssd) => ssd.capacity.value,
@@ -392,16 +394,14 @@ impl ResolvedArray {
         let wire_mb_s = wire::ceiling_at(&array.link, &array.protocol, bytes, self.corner);
         let phases = match (random, kind) {
             (false, _) => [Phase::NONE; 2],
-            (true, Kind::Read) => self.shape.random_read(bytes),
+            (true, Kind::Read) => self.shape.random_read(self.touched(bytes)),
             (true, Kind::Write) if self.gathers() => [Phase::NONE; 2],
             (true, Kind::Write) => self.shape.random_write(bytes),
         };
         let stored = software::stored(array, self.corner);
         let phases = phases.map(|phase| Phase { bytes: phase.bytes * stored, ..phase });
         let streams = phases[0].visits == 0;
-        // A record that spreads over a vdev is written anew, also where the file says that no software does it.
-        let has_records = array.target.software == SoftwareName::Zfs || self.shape.spreads_records();
-        let rewrites = random && kind == Kind::Write && has_records;
+        let rewrites = random && kind == Kind::Write && self.has_records();
         let streamed =
             if rewrites { software::rewritten(bytes, self.shape.chunk, self.corner) } else { bytes };
         let round_trip = array.protocol.round_trip_us.cost_at(self.corner) * 1e3;
@@ -419,7 +419,7 @@ impl ResolvedArray {
             delay_ns: round_trip * (1.0 + r2t),
             start_ns: 0.0,
             serial_ns: self.serial_ns(kind, random),
-            controller_ns: self.passing_ns(kind, &phases, bytes),
+            controller_ns: self.passing_ns(kind, &phases, self.passed(kind, random, bytes)),
             passing_ns: 0.0,
             stream_ns: if streams { self.stream_ns(kind, streamed * stored) } else { 0.0 },
             overlap_ns: self.overlap_ns(kind, bytes, wire_ns),

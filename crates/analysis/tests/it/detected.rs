@@ -1,7 +1,9 @@
 //! The array that a host sees, from the facts that a run keeps.
 
 use assay_analysis::{Detected, detected};
-use assay_model::array::{Array, Device, Level, LinkRate, ProtocolKind, SoftwareName, parse, to_toml};
+use assay_model::array::{
+    Array, Device, Level, LinkRate, ProtocolKind, SoftwareName, VirtualDisk, parse, to_toml,
+};
 use assay_model::predict::{Engines, predict};
 use assay_model::resolved::Tables;
 use assay_model::workload::Workload;
@@ -33,6 +35,18 @@ fn on(layout: LayoutFacts) -> MemberFacts {
 fn file(found: &Detected) -> Array {
     let text = to_toml(&found.array);
     parse("detected.toml", &text).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+/// A disk of virtio was described as if no hypervisor were in front of it.
+#[test]
+fn a_disk_of_virtio_has_the_layer_of_its_hypervisor() {
+    for (name, layer) in
+        [("vda", VirtualDisk::Paravirtual), ("xvdb", VirtualDisk::Paravirtual), ("sda", VirtualDisk::None)]
+    {
+        let found =
+            detected(&on(LayoutFacts { drives: vec![drive(name, "", "")], ..LayoutFacts::default() }));
+        assert_eq!(file(&found.expect("it is seen")).guest.disk, layer, "{name}");
+    }
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! What no array can be, with the reason. Runs after every field was read or overridden.
 
-use super::types::{Array, Device, Hdd, Level, LinkRate, PathPolicy, ProtocolKind, Raid, Tier};
+use crate::catalogue::cloud;
+
+use super::types::{
+    Array, Device, Hdd, Level, LinkRate, PathPolicy, ProtocolKind, Raid, SoftwareName, Tier, VirtualDisk,
+};
 
 /// A contradiction between fields.
 pub(super) struct Contradiction {
@@ -35,6 +39,8 @@ pub(super) fn check(array: &Array) -> Vec<Contradiction> {
         check_tier(&array.tier),
         check_log(array),
         check_transport(array),
+        check_guest(array),
+        check_fullness(array),
     ];
     tables.into_iter().filter_map(Result::err).collect()
 }
@@ -90,6 +96,36 @@ fn check_ports(array: &Array) -> Result<(), Contradiction> {
         );
     }
     Ok(())
+}
+
+/// Refuses how full something is of which that is not known to matter.
+fn check_fullness(array: &Array) -> Result<(), Contradiction> {
+    let counts = array.software() == SoftwareName::Zfs && matches!(array.device, Device::Hdd(_));
+    match array.raid.full_pct {
+        Some(_) if !counts => {
+            let says = "how full it is counts for ZFS on disks only; leave it out";
+            refuse("raid.full_pct", says.to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_guest(array: &Array) -> Result<(), Contradiction> {
+    let guest = &array.guest;
+    let is_timed = guest.latency_us.is_some() || guest.thread_us.is_some();
+    match guest.disk {
+        VirtualDisk::None if is_timed => {
+            let says =
+                "there is no virtual disk whose times these are; set `disk` to paravirtual or emulated";
+            refuse("guest.disk", says.to_owned())
+        }
+        VirtualDisk::Paravirtual | VirtualDisk::Emulated if cloud::name_of(&array.device).is_some() => {
+            let says = "the limits and latencies of a cloud's volume are those that its guests see; \
+                        leave `disk` out";
+            refuse("guest.disk", says.to_owned())
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check_tier(tier: &Tier) -> Result<(), Contradiction> {

@@ -3,8 +3,8 @@
 //! Reading, writing, overriding and completing all walk this list with a visitor of their own.
 
 use super::types::{
-    Array, Controller, Device, Flash, Hdd, Initiator, Link, LinkRate, Log, Paths, Protocol, Raid, Target,
-    Tier,
+    Array, Controller, Device, Flash, Guest, Hdd, Initiator, Link, LinkRate, Log, Paths, Protocol, Raid,
+    Target, Tier,
 };
 use super::words::Words;
 use crate::quantity::Quantity;
@@ -111,6 +111,7 @@ pub(crate) fn walk<V: Visitor>(array: &mut Array, v: &mut V) {
     walk_target(&mut array.target, v);
     walk_protocol(&mut array.protocol, v);
     walk_transport(&mut array.link, &mut array.paths, &mut array.initiator, v);
+    walk_guest(&mut array.guest, v);
 }
 
 fn walk_hdd<V: Visitor>(hdd: &mut Hdd, v: &mut V) {
@@ -162,6 +163,8 @@ fn walk_raid<V: Visitor>(raid: &mut Raid, v: &mut V) {
     v.maybe("failed", fixed(whole(1.0, 3.0)), &mut raid.failed);
     v.maybe("rebuild_pct", real(1.0, 95.0), &mut raid.rebuild_pct);
     v.maybe("member_queue", whole(1.0, 4096.0), &mut raid.member_queue);
+    v.number("sector", fixed(size(512.0, 16.0 * KIB)), &mut raid.sector);
+    v.maybe("full_pct", real(0.0, 100.0), &mut raid.full_pct);
 }
 
 fn walk_controller<V: Visitor>(c: &mut Controller, v: &mut V) {
@@ -250,4 +253,11 @@ fn walk_transport<V: Visitor>(link: &mut Link, paths: &mut Paths, host: &mut Ini
     v.link_rate("link", &mut host.link);
     v.word("submission", &mut host.submission);
     v.maybe("ram", size(1024.0 * KIB, 64.0 * TIB), &mut host.ram);
+}
+
+fn walk_guest<V: Visitor>(guest: &mut Guest, v: &mut V) {
+    v.table("guest");
+    v.word("disk", &mut guest.disk);
+    v.maybe("latency_us", real(0.0, 1e5), &mut guest.latency_us);
+    v.maybe("thread_us", real(0.01, 1e4), &mut guest.thread_us);
 }

@@ -33,6 +33,8 @@ pub struct Array {
     pub paths: Paths,
     /// The host side.
     pub initiator: Initiator,
+    /// The virtual disk through which a guest of a hypervisor sees all of that.
+    pub guest: Guest,
 }
 
 impl Array {
@@ -53,6 +55,7 @@ impl Array {
             link: Link::default(),
             paths: Paths::default(),
             initiator: Initiator::default(),
+            guest: Guest::default(),
             ..self.clone()
         }
     }
@@ -265,6 +268,10 @@ pub struct Raid {
     pub rebuild_pct: Option<Quantity>,
     /// I/Os that the software keeps in flight on a member; absent = no limit, but for ZFS 10.
     pub member_queue: Option<Quantity>,
+    /// Least that raidz and dRAID write to a member, bytes: 2^ashift.
+    pub sector: Quantity,
+    /// How full a pool of ZFS on disks is, %; absent = unknown.
+    pub full_pct: Option<Quantity>,
 }
 
 impl Default for Raid {
@@ -279,6 +286,8 @@ impl Default for Raid {
             failed: None,
             rebuild_pct: None,
             member_queue: None,
+            sector: Quantity::assumed(4096.0),
+            full_pct: None,
         }
     }
 }
@@ -678,6 +687,29 @@ impl Default for Initiator {
             ram: None,
         }
     }
+}
+
+/// A virtual disk: what a hypervisor puts between its guest and the storage.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Guest {
+    /// Which.
+    pub disk: VirtualDisk,
+    /// What it adds to the time of an I/O alone, us; absent = that of its kind.
+    pub latency_us: Option<Quantity>,
+    /// Time of the hypervisor's thread for an I/O of this disk, us; absent = that of its kind.
+    pub thread_us: Option<Quantity>,
+}
+
+/// How a hypervisor offers a disk to a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum VirtualDisk {
+    /// There is no hypervisor, or the guest has the device itself.
+    #[default]
+    None,
+    /// A disk that guest and hypervisor know to be virtual: virtio-blk, virtio-scsi, pvscsi, storvsc, blkfront.
+    Paravirtual,
+    /// A controller of hardware that is imitated, register by register: IDE, AHCI, LSI, NVMe.
+    Emulated,
 }
 
 /// A required number that the file has not given yet; the reader turns it into an error.

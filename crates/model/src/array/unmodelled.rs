@@ -55,14 +55,18 @@ const KEYS: &[(&[&str], &str)] = &[
          system without it, and take the answer for data that are not duplicates",
     ),
     (
-        &["fullness", "fullness_pct", "used_pct", "capacity_used", "fragmentation"],
-        "how full a pool is is not modelled: two measured pools of 84 and 91 % streamed at 0.25 to 0.5 of an empty \
-         one, which is too little to tell how it goes",
+        &["fullness", "fullness_pct", "used_pct", "capacity_used", "fragmentation", "pool_full_pct"],
+        "how full a pool of ZFS is is `full_pct` in `[raid]`; of other systems it is not modelled",
     ),
     (
         &["special", "special_vdev", "metadata_vdev"],
-        "a special vdev holds metadata and small blocks: for a load of such blocks it is the table `[tier]` with \
-         `holds = \"all\"`, for others leave it out",
+        "a special vdev holds metadata and small blocks: for a load of such blocks its drives are the members, and \
+         for others leave it out",
+    ),
+    (
+        &["hypervisor", "virtio", "vm", "virtual_machine", "virtual_disk", "virtualized"],
+        "the virtual disk of a guest is the table `[guest]`, with `disk = \"paravirtual\"` (virtio, pvscsi) or \
+         `\"emulated\"` (IDE, AHCI, LSI)",
     ),
     (&["spares", "spare", "hot_spares"], "spares take no load: leave them out of `disks`"),
 ];

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::types::{
     FlashState, Level, LinkRate, PathPolicy, ProtocolKind, SoftwareName, Sorting, Submission, TierHolds,
+    VirtualDisk,
 };
 
 /// A closed set of words.
@@ -150,6 +151,22 @@ impl Words for Submission {
         match text.trim().to_ascii_lowercase().as_str() {
             "sync" => "synchronous".to_owned(),
             "async" => "asynchronous".to_owned(),
+            word => word.to_owned(),
+        }
+    }
+}
+
+impl Words for VirtualDisk {
+    fn words() -> &'static [(&'static str, Self)] {
+        &[("none", Self::None), ("paravirtual", Self::Paravirtual), ("emulated", Self::Emulated)]
+    }
+
+    fn usual(text: &str) -> String {
+        match text.trim().to_ascii_lowercase().as_str() {
+            "virtio" | "virtio-blk" | "virtio-scsi" | "pvscsi" | "vmw_pvscsi" | "storvsc" | "hyper-v"
+            | "xen" | "blkfront" => "paravirtual".to_owned(),
+            "ide" | "ahci" | "sata" | "lsi" | "lsilogic" | "megasas" => "emulated".to_owned(),
+            "passthrough" | "vfio" => "none".to_owned(),
             word => word.to_owned(),
         }
     }

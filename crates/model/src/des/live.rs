@@ -342,6 +342,7 @@ impl Simulation {
             };
             self.resolved.answer_hits(&mut io_cost, hit);
         }
+        self.resolved.pass_guest(&mut io_cost);
         if let Some(flushes) = flushes {
             io_cost = self.resolved.with_flushes(&io_cost, flushes);
         }

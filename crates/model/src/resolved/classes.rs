@@ -64,6 +64,7 @@ impl ResolvedArray {
                             io_cost.serial_ns *= access.random_pct / 100.0;
                         }
                         self.issue_by_workers(&mut io_cost, workload);
+                        self.pass_guest(&mut io_cost);
                         let in_tier = self.in_tier(&io_cost, workload.skew) * warmth;
                         for (share, io_cost) in self.flushed(share, &io_cost, workload) {
                             classes.extend(self.tiered(share, &io_cost, in_tier));
@@ -79,6 +80,7 @@ impl ResolvedArray {
     pub(crate) fn answer_hits(&self, io_cost: &mut IoCost, hit: f64) {
         let (busy, latency) = self.hit_ns(io_cost.kind, io_cost.bytes);
         let answered = self.controller_ns(io_cost.kind, io_cost.bytes).max(busy);
+        io_cost.cpu_ns += (1.0 - hit) * self.rest_of_record_ns(io_cost);
         io_cost.hit = hit;
         io_cost.hit_ns = (latency - answered).max(0.0);
         if self.read_cache_bytes > 0.0 && io_cost.kind == Kind::Read {
@@ -277,7 +279,11 @@ impl ResolvedArray {
         if self.shape.failed == 0 || io_cost.phases[0].visits == 0 {
             return vec![Class { share, io_cost: io_cost.clone() }];
         }
-        let cases = self.shape.cases(io_cost.kind, io_cost.bytes);
+        let bytes = match io_cost.kind {
+            Kind::Read => self.touched(io_cost.bytes),
+            Kind::Write => io_cost.bytes,
+        };
+        let cases = self.shape.cases(io_cost.kind, bytes);
         if cases[0].phases[0].visits == 0 {
             return vec![Class { share, io_cost: io_cost.clone() }];
         }

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::unseen::{Described, described, word_of};
 use super::{ValidateError, median};
+use crate::array::VirtualDisk;
 use crate::demand::ResourceKind;
 use crate::family::Family;
 use crate::learned::{self, Learned, Lesson};
@@ -49,6 +50,8 @@ pub struct CrossedRow {
     pub is_bound: bool,
     /// Whether rows of other systems say how wide it is.
     pub is_taught: bool,
+    /// Whether a virtual disk is in front. Such rows teach nothing: the class of virtual disks was taken from some.
+    pub is_guest: bool,
     /// What limits it.
     pub limit: ResourceKind,
     /// I/Os per second above which a link would carry more than it can.
@@ -130,6 +133,7 @@ fn stated(
         stated: prediction.iops,
         is_bound,
         is_taught: is_taught(&prediction, &array, &workload),
+        is_guest: array.guest.disk != VirtualDisk::None,
         limit: prediction.limit,
         links_most: prediction.links_most,
         levels: [prediction.iops; 3],
@@ -144,7 +148,7 @@ fn stated(
 
 /// What rows teach; `None` if there are none but bounds.
 fn taught_by(rows: &[&CrossedRow]) -> Option<Learned> {
-    let teachers = rows.iter().filter(|row| row.is_taught);
+    let teachers = rows.iter().filter(|row| row.is_taught && !row.is_guest);
     let lessons: Vec<Lesson<'_>> =
         teachers.map(|row| Lesson::of(&row.system, row.stated, row.measured)).collect();
     learned::learn(&lessons)
@@ -161,7 +165,9 @@ fn levels(row: &CrossedRow, all: &[CrossedRow]) -> [Bounds; 3] {
 }
 
 fn shifted(row: &CrossedRow, all: &[CrossedRow]) -> f64 {
-    let family = all.iter().filter(|other| other.family == row.family && other.system != row.system);
+    let family = all
+        .iter()
+        .filter(|other| other.family == row.family && other.system != row.system && !other.is_guest);
     let family: Vec<&CrossedRow> = family.collect();
     let count = systems(&family) as f64;
     let weight = |system: &str| 1.0 / family.iter().filter(|other| other.system == system).count() as f64;

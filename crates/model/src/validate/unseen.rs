@@ -223,5 +223,6 @@ const fn held_back(set: Set) -> &'static str {
         Set::Second => include_str!("../../../../published/held-back-2.tsv"),
         Set::Third => include_str!("../../../../published/held-back-3.tsv"),
         Set::Fourth => include_str!("../../../../published/held-back-4.tsv"),
+        Set::Fifth => include_str!("../../../../published/held-back-5.tsv"),
     }
 }

@@ -7,11 +7,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use assay_model::array::{Array, Device, Level, LinkRate, ProtocolKind, SoftwareName, set};
+use assay_model::array::{
+    Array, Device, Guest, Level, LinkRate, ProtocolKind, SoftwareName, VirtualDisk, set,
+};
 use assay_model::demand::ResourceKind;
 use assay_model::facts::usable_bytes;
 use assay_model::predict::{Engines, Prediction, predict};
-use assay_model::quantity::Quantity;
+use assay_model::quantity::{Provenance, Quantity};
 use assay_model::raid::Shape;
 use assay_model::resolved::Tables;
 use assay_model::workload::Workload;
@@ -141,6 +143,9 @@ const LAWS: &[Rule] = &[
         broken: failed,
         unless: &[("a write has one copy or parity less to write", |_, l| writes(l))],
     },
+    always("guests", guests),
+    always("fullness", fullness),
+    always("records", records),
     always("fastest command", fastest_command),
     always("latency in words", latency_in_words),
 ];
@@ -223,6 +228,52 @@ fn bytes(value: f64) -> Bytes {
 
 fn exact(value: f64) -> Quantity {
     Quantity::assumed(value)
+}
+
+/// No virtual disk makes what is behind it faster, and none that is imitated is faster than one that is not. An upper
+/// end may be higher: what is learned of intervals grows with the side that the layer widens.
+fn guests(t: &mut Tried) -> Option<String> {
+    let mut of = |disk| {
+        let mut array = t.array.clone();
+        array.guest = Guest { disk, ..Guest::default() };
+        t.iops(&array, t.load)
+    };
+    let all = [VirtualDisk::None, VirtualDisk::Paravirtual, VirtualDisk::Emulated].map(&mut of);
+    let faster = all.windows(2).find(|w| w[1] > w[0] * SAME);
+    faster.map(|w| format!("{:.2} behind one more layer, {:.2} before", w[1], w[0]))
+}
+
+/// No pool is faster when it is fuller.
+fn fullness(t: &mut Tried) -> Option<String> {
+    if t.array.software() != SoftwareName::Zfs || !rotates(t.array) {
+        return None;
+    }
+    let mut of = |full_pct: f64| {
+        let mut array = t.array.clone();
+        array.raid.full_pct = Some(exact(full_pct));
+        t.iops(&array, t.load)
+    };
+    let (empty, full) = (of(20.0), of(90.0));
+    (full > empty * SAME).then(|| format!("{full:.2} of a pool that is full, {empty:.2} of one that is not"))
+}
+
+/// Random reads of a part of a record are no faster if the record is larger. Vdevs of disks are not asked: small
+/// records take more of them, and their data lie further apart.
+fn records(t: &mut Tried) -> Option<String> {
+    let is_read = t.load.mix.iter().all(|a| a.read_pct == 100.0 && a.random_pct == 100.0);
+    let is_spread = Shape::of(&t.array.raid).spreads_records();
+    if !is_read || t.array.software() != SoftwareName::Zfs || (is_spread && rotates(t.array)) {
+        return None;
+    }
+    let largest = t.load.mix.iter().map(|a| a.size.0).max().unwrap_or(1) as f64;
+    let mut of = |record: f64| {
+        let mut array = t.array.clone();
+        // As a file would say it: what nobody said is the default of ZFS.
+        array.raid.chunk = Quantity::exact(record, Provenance::Measured(String::new()));
+        t.iops(&array, t.load)
+    };
+    let (small, large) = (of(largest), of(8.0 * largest));
+    (large > small * SAME).then(|| format!("{large:.2} of records eight times as large, {small:.2}"))
 }
 
 /// Eight disks as RAID 0, 10, 5 and 6, none of them failed: never faster with more redundancy.
@@ -481,6 +532,9 @@ const KNOWN: &[(&str, usize)] = &[];
 /// The same of arrays of any kind: by 1 to 3 % where a member has failed, or a cache is added to a durable load.
 const KNOWN_OF_ANY_KIND: &[(&str, usize)] = &[("caches", 2), ("disks", 1), ("limits", 1)];
 
+/// An exception that fewer than one array in thousands needs.
+const RARELY: &[&str] = &["a stripe with a lost chunk is read twice"];
+
 /// Tries every law on so many arrays; returns what is broken, and how often each exception was needed.
 fn try_all(
     arrays: usize,
@@ -504,11 +558,17 @@ fn try_all(
     (broken, needed)
 }
 
+/// As many as `LAWS_ARRAYS` says, for a night.
+fn arrays() -> usize {
+    std::env::var("LAWS_ARRAYS").ok().and_then(|arrays| arrays.parse().ok()).unwrap_or(ARRAYS)
+}
+
 #[test]
 fn thousands_of_random_arrays_keep_every_law_and_every_exception_is_needed() {
-    let (broken, needed) = try_all(ARRAYS, 29, random);
-    broken.check(ARRAYS, KNOWN);
-    assert!(needed.values().all(|times| *times > 0), "exceptions that nothing needs: {needed:?}");
+    let (broken, needed) = try_all(arrays(), 29, random);
+    broken.check(arrays(), KNOWN);
+    let is_needed = |(why, times): (&&str, &usize)| *times > 0 || RARELY.contains(why);
+    assert!(needed.iter().all(is_needed), "exceptions that nothing needs: {needed:?}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod engines;
 mod foresight;
 mod implied;
 mod laws;
+mod layers;
 mod mistakes;
 mod open;
 mod physics;

@@ -26,6 +26,9 @@ and whether a drive survives a power cut, are stated as they are. A bound, of un
 teaches nothing. \"With the family's factor\" is the error if nominal values were multiplied by the median of measured
 over predicted of the family's other systems. It is larger where hardware limits and a sheet is known, so that
 `predict` has no such factor: what it gains elsewhere is the unknown software of servers, and drives without a sheet.
+Nor have drives that are known by their class alone one of their own, split by reads and writes, streams and random: it
+would bring their error from 41 to 30 %, but 20 of the 28 systems are laptop drives of one collection, whose hosts are
+alike, and streams of drives with a sheet, which it would have to fit too, are off by 5 % in the median and not by 49.
 ";
 
 const NOTES: &str = "
@@ -38,8 +41,13 @@ furthest row of the family. Where goals are missed, and what would settle it:
 - **NVMe drives**, in part known by their class alone: a thread of an unknown host issues 170,000 to 770,000 I/Os per
   second, slots are unknown, and random writes depend on what was written before. A row that states the processor, the
   slot (`LnkSta` of lspci) and a full overwrite before it would settle all three.
-- **ZFS**: pools of unknown fullness, with memory that holds an unknown part of the span: `zpool list` and `arcstat`
-  beside the row, and a span of several times the memory.
+- **ZFS**: what its memory holds decides the row: of four pools of one host that read 4 KiB at random in a file of a
+  size nobody gives, two did so 30 to 50 times as fast as their disks. `arcstat` beside the row, and a span of several
+  times the memory, would settle it; `zpool list` how full the pool was.
+- **Virtual disks**: five systems and a Xen guest. Their rows teach nothing and have the intervals of their drives, as
+  the class of virtual disks was taken from some of them. What the host's drive does by itself is known; the version of
+  the hypervisor, its polling and the number of threads are not. One I/O at a time in the guest and on the host would
+  tell the time of the layer, and a RAM disk that of its thread.
 - **Linux md** has ten systems, six of them of NVMe drives. Rows of named disks with the chunk, the bitmap, the queue
   depth and the kernel are missing, above all of RAID6 and of more than eight disks: reads of RAID5 were four times as
   fast from Linux 5.14 on.
@@ -75,11 +83,11 @@ pub(super) fn section(rows: &[CrossedRow]) -> String {
 /// Rows that belong together, with what they are called.
 fn groups<'r>(all: &[&'r CrossedRow]) -> Vec<(String, Vec<&'r CrossedRow>)> {
     let of = |is: &dyn Fn(&CrossedRow) -> bool| all.iter().copied().filter(|r| is(r)).collect::<Vec<_>>();
-    // Of the third and the fourth set no drive is in the catalogue.
-    let by_class = |r: &CrossedRow| matches!(r.set, Set::Third | Set::Fourth);
+    // Of these sets no drive is in the catalogue.
+    let by_class = |r: &CrossedRow| matches!(r.set, Set::Third | Set::Fourth | Set::Fifth);
     let mut groups = Vec::new();
     for family in Family::ALL {
-        let rows = of(&|r| r.family == family);
+        let rows = of(&|r| r.family == family && !r.is_guest);
         if rows.is_empty() {
             continue;
         }
@@ -87,6 +95,7 @@ fn groups<'r>(all: &[&'r CrossedRow]) -> Vec<(String, Vec<&'r CrossedRow>)> {
         groups.push((format!("{}{few}", family.says()), rows));
     }
     groups.extend([
+        ("behind virtual disks".to_owned(), of(&|r| r.is_guest)),
         ("of them by class alone".to_owned(), of(&by_class)),
         ("where hardware limits".to_owned(), of(&|r| r.kind == RowLimit::Hardware)),
         ("the same, with a sheet".to_owned(), of(&|r| r.kind == RowLimit::Hardware && !by_class(r))),
