@@ -256,6 +256,27 @@ fn a_prediction_follows_its_sliders_and_works_as_a_form() {
     assert!(unknown.contains("no suite is called &lt;b&gt;none"), "{unknown}");
 }
 
+/// The key of a remembered prediction was glued from what was typed: the banner of a suite that does not exist stood
+/// where the prediction of another address belonged. And while a run went on, what was known was not shown.
+#[test]
+fn a_known_prediction_is_that_of_its_question_and_is_shown_while_a_run_goes_on() {
+    let served = Served::start(Reach::Loopback);
+    let part =
+        |query: &str| served.get(&format!("/predict/part?simulated=y&array=nas-4bay&{query}"), &[]).body;
+    let unknown = part("plan=vmware%20raid.disks%3D6&cache=1GiB");
+    assert!(unknown.contains("no suite is called"), "{unknown}");
+    let known = part("plan=vmware&disks=6&cache=1GiB");
+    assert!(known.contains("Simulated, on the first") && known.contains("raid.disks=6"), "{known}");
+    let mut header = synthetic::header(synthetic::plan(PLAN));
+    header.run = id(98);
+    let store = served.store();
+    let running = store.begin_run(&header, None, None).unwrap();
+    assert_eq!(part("disks=6%20&cache=1GiB"), known, "the same question in other words");
+    let other = part("plan=vmware&disks=5&cache=1GiB");
+    assert!(other.contains("without p99: a run goes on"), "{other}");
+    drop(running);
+}
+
 #[test]
 fn a_target_is_predicted_with_its_own_array() {
     let served = Served::start(Reach::Loopback);
