@@ -402,8 +402,8 @@ fn against(in_short: Option<InShort>) -> String {
     }
 }
 
-/// What limits, from the first sentence of a verdict; all of it under the pointer. A list that is sorted by verdicts shows
-/// them as they begin, or it would seem unsorted.
+/// What limits, from the first sentence of a verdict; all of it under the pointer. A list that is sorted by verdicts
+/// shows them as they begin, or it would seem unsorted.
 fn limit(verdict: &str, sort: Sort) -> String {
     let sentence = first_sentence(verdict);
     let shown = match sort {
