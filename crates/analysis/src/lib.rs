@@ -78,7 +78,9 @@ pub use places::{chunks_say, member_says, places, region_says};
 pub use precision::{Precision, precision};
 pub use rules::gaps::gap_in_fill;
 pub use rules::settings::{SlowSetting, slow_lun_settings, slow_nfs_settings};
-pub use rules::{disturbed_steps, findings, is_disturbance, is_fragmented, rule_name, step_name};
+pub use rules::{
+    disturbance, disturbed_steps, findings, is_disturbance, is_fragmented, rule_name, step_name,
+};
 pub use series::{Point, Times};
 pub use shell::{options, quoted};
 pub use standing::{Left, Moment, PlannedStep, Standing};

@@ -98,7 +98,7 @@ pub fn findings(header: &RunHeader, summary: &RunSummary) -> Vec<Finding> {
 
 /// Returns what of that says that something other than the storage changed the numbers; no other rule is asked.
 pub(crate) fn disturbances(run: Run<'_>) -> Vec<Finding> {
-    let mut found = found_by(run, |rule| rule.effect == Effect::Disturbs);
+    let mut found = found_by(run, |rule| matches!(rule.effect, Effect::Disturbs(_)));
     found.retain(is_disturbance);
     found
 }
@@ -182,8 +182,16 @@ pub fn disturbed_steps(findings: &[Finding]) -> Vec<StepId> {
 
 /// Returns true for a finding that says that something other than the storage changed the numbers.
 pub fn is_disturbance(finding: &Finding) -> bool {
-    let rule = RULES.iter().find(|rule| rule.id == finding.rule);
-    finding.severity >= Severity::Warning && rule.is_some_and(|rule| rule.effect == Effect::Disturbs)
+    disturbance(finding).is_some()
+}
+
+/// Returns what disturbed, as a part of "disturbed by …"; `None` for a finding that says of no such thing.
+pub fn disturbance(finding: &Finding) -> Option<&'static str> {
+    let rule = RULES.iter().find(|rule| rule.id == finding.rule)?;
+    match rule.effect {
+        Effect::Disturbs(by) if finding.severity >= Severity::Warning => Some(by),
+        _ => None,
+    }
 }
 
 /// Returns the present name of a rule, by that or by the name that earlier releases gave it.

@@ -140,7 +140,7 @@ fn of_load(case: &Case, index: usize, found: &[Found]) -> Option<Verdict> {
     let p = &load.prediction;
     let agreement = agreement(&case.measured, p.iops);
     let supports =
-        |f: &&Found| f.cases.contains(&index) && !matches!(f.effect, Effect::Explains | Effect::Disturbs);
+        |f: &&Found| f.cases.contains(&index) && !matches!(f.effect, Effect::Explains | Effect::Disturbs(_));
     let support: Vec<&Found> = found.iter().filter(supports).collect();
     let suspects = suspects(load, agreement, &support);
     let is_certain = agreement == Agreement::AsExpected

@@ -2,12 +2,11 @@
 //! say these sentences and no others.
 
 mod among;
-mod disturbed;
 
 use assay_analysis::compare::{Change, Comparison, TestPair};
 use assay_analysis::{
-    Case, Finding, Judgement, RunStatus, RunSummary, Severity, StepSummary, disturbed_steps, first_sentence,
-    is_disturbance, verdict_on,
+    Case, Finding, Judgement, RunStatus, RunSummary, Severity, StepSummary, disturbance, disturbed_steps,
+    first_sentence, verdict_on,
 };
 use assay_record::{MemberKind, RunHeader};
 
@@ -181,10 +180,8 @@ fn spoilt(measured: &[&StepSummary], findings: &[Finding]) -> Option<Said> {
     if !measured.iter().all(|step| disturbed.contains(&step.id)) {
         return None;
     }
-    // The findings stand in full beside this sentence, so it names them.
     let mut by: Vec<&str> = Vec::new();
-    for finding in findings.iter().filter(|f| is_disturbance(f)) {
-        let words = disturbed::words(&finding.rule);
+    for words in findings.iter().filter_map(disturbance) {
         if !by.contains(&words) {
             by.push(words);
         }

@@ -35,7 +35,7 @@ pub use matrix::marked;
 pub use methods::page as methods;
 pub use prediction::prediction;
 pub use series::{journal, repeats};
-pub use trend::{ChangeFacts, Links, Others, TrendView, trend, trend_changes, trend_events};
+pub use trend::{Beside, ChangeFacts, Links, Others, TrendView, trend, trend_changes, trend_events};
 
 /// What marks the moment of a finding; a page that is served makes it a link to that part of the time.
 const MOMENT: &str = "<b class=\"moment\" data-at=\"";

@@ -3,7 +3,7 @@
 use assay_analysis::trend::{Trend, TrendEvent, TrendPoint};
 use serde::Serialize;
 
-use crate::html::{Links, Others, TrendView, alone, trend, trend_changes, trend_events};
+use crate::html::{Beside, Links, Others, TrendView, alone, trend, trend_changes, trend_events};
 use crate::number::iso;
 use crate::svg::escape;
 use crate::table::{Cell, Column, Decimals, Table};
@@ -81,13 +81,14 @@ pub fn document(target: &str, trends: &[Trend], events: &[TrendEvent], layout: L
 /// Returns the HTML page.
 pub fn page(target: &str, trends: &[Trend], events: &[TrendEvent]) -> String {
     let mut body = trend_events(events, Links::None);
+    let beside = Beside { all: events, listed: events };
     for of in trends {
         let (condensed, _) = of.condensed(POINTS);
         let view =
             TrendView { trend: &condensed, baseline: None, events, others: Others::Left, links: Links::None };
         body.push_str(&format!("<h2>{}</h2>\n", escape(&of.plan)));
         body.push_str(&trend(view));
-        body.push_str(&trend_changes(of, &[], events, Links::None));
+        body.push_str(&trend_changes(of, &[], beside, Links::None));
     }
     alone(&format!("Trends of {target}"), &body)
 }

@@ -25,6 +25,8 @@ const STORES_KEPT: usize = 4;
 
 /// Reports of ended runs that are kept: those of hours take seconds to read, and are looked at again and again.
 const REPORTS_KEPT: usize = 8;
+/// Simulated predictions that are kept, each some ten KiB.
+const PREDICTIONS_KEPT: usize = 64;
 /// Summaries of ended runs that are kept, for parts of their time: those of hours have some ten MiB.
 const SUMMARIES_KEPT: usize = 2;
 
@@ -59,6 +61,8 @@ pub(crate) struct App {
     helds: Mutex<BTreeMap<String, Option<Arc<Held>>>>,
     stores: Mutex<Vec<Store>>,
     reports: Mutex<Kept<String>>,
+    /// Apart from the reports: whoever moves sliders pushes none of them out.
+    predictions: Mutex<Kept<String>>,
     summaries: Mutex<Kept<RunSummary>>,
     unwritten: Mutex<Unwritten>,
     seen: Mutex<Seen>,
@@ -123,6 +127,7 @@ impl App {
             helds: Mutex::default(),
             stores: Mutex::default(),
             reports: Mutex::default(),
+            predictions: Mutex::default(),
             summaries: Mutex::default(),
             unwritten: Mutex::default(),
             seen: Mutex::default(),
@@ -180,13 +185,22 @@ impl App {
         Ok(held)
     }
 
-    /// Returns the report of an ended run or a prediction, made by `make` where it is not known.
+    /// Returns the report of an ended run, made by `make` where it is not known.
     pub(crate) fn report(
         &self,
         key: &str,
         make: impl FnOnce() -> Result<String, Refusal>,
     ) -> Result<Arc<String>, Refusal> {
         kept(&self.reports, REPORTS_KEPT, key, make)
+    }
+
+    /// Returns a simulated prediction that is known.
+    pub(crate) fn prediction(&self, key: &str) -> Option<Arc<String>> {
+        known(&self.predictions, key)
+    }
+
+    pub(crate) fn keep_prediction(&self, key: String, made: String) -> Arc<String> {
+        keep(&self.predictions, PREDICTIONS_KEPT, key, made)
     }
 
     /// Returns a number that changes when somebody writes to the store; `None` where it cannot be read.
@@ -375,15 +389,23 @@ fn kept<T>(
     key: &str,
     make: impl FnOnce() -> Result<T, Refusal>,
 ) -> Result<Arc<T>, Refusal> {
-    let all = || all.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, known)) = all().iter().find(|(known, _)| known == key) {
-        return Ok(Arc::clone(known));
+    match known(all, key) {
+        Some(known) => Ok(known),
+        None => Ok(keep(all, most, key.to_owned(), make()?)),
     }
-    let made = Arc::new(make()?);
-    let mut all = all();
+}
+
+fn known<T>(all: &Mutex<Kept<T>>, key: &str) -> Option<Arc<T>> {
+    let all = all.lock().unwrap_or_else(PoisonError::into_inner);
+    all.iter().find(|(known, _)| known == key).map(|(_, known)| Arc::clone(known))
+}
+
+fn keep<T>(all: &Mutex<Kept<T>>, most: usize, key: String, made: T) -> Arc<T> {
+    let made = Arc::new(made);
+    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
     if all.len() >= most {
         all.remove(0);
     }
-    all.push((key.to_owned(), Arc::clone(&made)));
-    Ok(made)
+    all.push((key, Arc::clone(&made)));
+    made
 }

@@ -5,28 +5,11 @@ use assay_record::{PathEnd, StepId};
 
 use super::{LimitKind, StepLimit};
 use crate::figures::whole;
-use crate::rules::{Run, disturbances, disturbed_steps, step_name};
+use crate::rules::{Run, disturbance, disturbances, disturbed_steps, step_name};
 use crate::summary::{RunSummary, StepSummary};
 
 /// Most disturbances that the sentence names.
 const NAMED_MAX: usize = 2;
-
-/// Rules that disturb, and what they found, as a part of a sentence.
-const WORDS: [(&str, &str); 13] = [
-    ("errors", "failed I/Os"),
-    ("mismatch", "wrong data"),
-    ("uncertain-writes", "writes that may be lost"),
-    ("stalled", "I/Os that waited for seconds"),
-    ("foreign-io", "I/O of other programs on the same disks"),
-    ("busy-host", "busy CPUs"),
-    ("steal", "CPU time that the hypervisor took"),
-    ("late-timers", "timers that fired late"),
-    ("retransmits", "segments that TCP sent again"),
-    ("link-errors", "errors of a link"),
-    ("gap-in-window", "pauses of Assay itself"),
-    ("cpu-quota", "a limit on the CPU time of Assay"),
-    ("background-work", "background work of the storage"),
-];
 
 /// What changes the worth of the numbers.
 pub(super) struct Aside {
@@ -41,8 +24,8 @@ pub(super) fn aside(run: Run<'_>, limits: &[StepLimit]) -> Aside {
     let found = disturbances(run);
     let is_said = |rule: &str| limits.iter().any(|limit| says_itself(limit.kind, rule));
     let grave = found.iter().filter(|finding| !is_said(&finding.rule));
-    let words = |rule: &str| WORDS.iter().find(|(known, _)| *known == rule).map(|(_, words)| *words);
-    let named: Vec<&str> = grave.filter_map(|finding| words(&finding.rule)).take(NAMED_MAX).collect();
+    let mut named: Vec<&str> = grave.filter_map(disturbance).collect();
+    named.truncate(NAMED_MAX);
     let mut sentences = paths_down(run);
     if !named.is_empty() {
         sentences.push(format!("Disturbed by {}.", named.join(" and by ")));

@@ -27,8 +27,8 @@ pub(crate) struct Rule {
 pub(crate) enum Effect {
     /// They mean what they say; the finding explains them.
     Explains,
-    /// Something other than the storage changed them.
-    Disturbs,
+    /// Something other than the storage changed them: what, as a part of "disturbed by …".
+    Disturbs(&'static str),
     /// It names what limits them.
     NamesLimit,
     /// It names a limit, and that I/Os pass it one at a time.
@@ -89,11 +89,13 @@ pub(crate) const RULES: [Rule; 102] = [
     Rule::new("misaligned-partition", Check::Run(target::misaligned_partition)),
     Rule::new("io-limit", Note(NoteKind::IoLimit, Warning)),
     Rule::new("io-share", Note(NoteKind::IoShare, Warning)),
-    Rule::new("cpu-quota", Note(NoteKind::CpuQuota, Warning)).with(Disturbs),
-    Rule::new("memory-pressure", Note(NoteKind::MemoryPressure, Warning)).with(Disturbs),
+    Rule::new("cpu-quota", Note(NoteKind::CpuQuota, Warning))
+        .with(Disturbs("a limit on the CPU time of Assay")),
+    Rule::new("memory-pressure", Note(NoteKind::MemoryPressure, Warning)).with(Disturbs("lack of memory")),
     Rule::new("raid-degraded", Note(NoteKind::RaidDegraded, Warning)),
     Rule::new("raid-busy", Note(NoteKind::RaidBusy, Warning)),
-    Rule::new("background-work", Note(NoteKind::BackgroundWork, Warning)).with(Disturbs),
+    Rule::new("background-work", Note(NoteKind::BackgroundWork, Warning))
+        .with(Disturbs("background work of the storage")),
     Rule::new("one-command", Note(NoteKind::OneCommand, Warning)),
     Rule::new("small-queue", Note(NoteKind::SmallQueue, Info)),
     Rule::new("scheduler", Note(NoteKind::Scheduler, Info)),
@@ -129,13 +131,13 @@ pub(crate) const RULES: [Rule; 102] = [
     Rule::new("small-window", Check::Run(settings::small_window)),
     Rule::new("small-calls", Check::Run(settings::small_calls)),
     Rule::new("unlike-hosts", Check::Run(fleet::unlike_hosts)),
-    Rule::new("mismatch", Step(load::mismatch)).with(Disturbs),
-    Rule::new("uncertain-writes", Step(nfs::uncertain_writes)).with(Disturbs),
+    Rule::new("mismatch", Step(load::mismatch)).with(Disturbs("wrong data")),
+    Rule::new("uncertain-writes", Step(nfs::uncertain_writes)).with(Disturbs("writes that may be lost")),
     Rule::new("moved-writes", Step(nfs::moved_writes)),
     Rule::new("refusing-path", Step(paths::refusing_path)),
-    Rule::new("errors", Step(load::errors)).with(Disturbs),
-    Rule::new("stalled", Step(load::stalled)).with(Disturbs),
-    Rule::new("gap-in-window", Step(gaps::in_window)).with(Disturbs),
+    Rule::new("errors", Step(load::errors)).with(Disturbs("failed I/Os")),
+    Rule::new("stalled", Step(load::stalled)).with(Disturbs("I/Os that waited for seconds")),
+    Rule::new("gap-in-window", Step(gaps::in_window)).with(Disturbs("pauses of Assay itself")),
     Rule::new("gap-beside-window", Step(gaps::beside_window)),
     Rule::new("clock-set", Step(gaps::clock_set)),
     Rule::new("ramp-up", Step(shape::ramp_up)),
@@ -155,16 +157,21 @@ pub(crate) const RULES: [Rule; 102] = [
     Rule::new("uneven-targets", Step(share::uneven_targets)),
     Rule::new("slow-host", Step(fleet::slow_host)),
     Rule::new("victim-host", Step(fleet::victim_host)),
-    Rule::new("host-without-cpu", Step(fleet::host_without_cpu)).with(Disturbs),
-    Rule::new("no-common-start", Step(fleet::no_common_start)).with(Disturbs),
-    Rule::new("tester-bound", Step(host::tester_bound)).with(Disturbs),
-    Rule::new("near-null-ceiling", Step(host::near_null_ceiling)).with(Disturbs),
-    Rule::new("busy-host", Step(host::busy_host)).with(Disturbs),
-    Rule::new("steal", Step(host::steal)).with(Disturbs),
-    Rule::new("late-timers", Step(host::late_timers)).with(Disturbs),
-    Rule::new("foreign-io", Step(neighbour::foreign_io)).with(Disturbs),
-    Rule::new("retransmits", Step(network::retransmits)).with(Disturbs),
-    Rule::new("link-errors", Step(network::link_errors)).with(Disturbs),
+    Rule::new("host-without-cpu", Step(fleet::host_without_cpu))
+        .with(Disturbs("one host without a free CPU")),
+    Rule::new("no-common-start", Step(fleet::no_common_start))
+        .with(Disturbs("hosts that did not begin together")),
+    Rule::new("tester-bound", Step(host::tester_bound))
+        .with(Disturbs("the tester itself, which was the limit")),
+    Rule::new("near-null-ceiling", Step(host::near_null_ceiling))
+        .with(Disturbs("the tester itself, near its own limit")),
+    Rule::new("busy-host", Step(host::busy_host)).with(Disturbs("busy CPUs")),
+    Rule::new("steal", Step(host::steal)).with(Disturbs("CPU time that the hypervisor took")),
+    Rule::new("late-timers", Step(host::late_timers)).with(Disturbs("timers that fired late")),
+    Rule::new("foreign-io", Step(neighbour::foreign_io))
+        .with(Disturbs("I/O of other programs on the same disks")),
+    Rule::new("retransmits", Step(network::retransmits)).with(Disturbs("segments that TCP sent again")),
+    Rule::new("link-errors", Step(network::link_errors)).with(Disturbs("errors of a link")),
     Rule::new("flush-latency", Step(flush::flush_latency)),
     Rule::new("unstable-writes", Step(nfs::unstable_writes)),
     Rule::new("stable-anyway", Step(nfs::stable_anyway)),

@@ -134,12 +134,13 @@ impl Live<'_> {
             count => format!(" <a href=\"/runs/{}#findings\">{} more</a>", escape(run), count - 1),
         };
         format!(
-            "<ul class=\"findings\"><li class=\"{}\"><a class=\"sev\" href=\"/methods#rule-{}\" title=\"When this \
-             rule fires\">{}</a> {}{more}</li></ul>\n",
+            "<ul class=\"findings\"><li class=\"{}\"><span class=\"sev\">{}</span> {} <a href=\"/methods#rule-{}\" \
+             title=\"When this rule fires\">{}</a>{more}</li></ul>\n",
             first.severity.name(),
-            escape(rule_name(&first.rule)),
             super::mark(first.severity),
-            escape(&first.says)
+            escape(&first.says),
+            escape(rule_name(&first.rule)),
+            escape(&first.rule)
         )
     }
 
@@ -189,6 +190,25 @@ pub fn values_over_time(summary: &RunSummary, test: u32, range: Option<TimeRange
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_analysis::Severity;
+
+    /// Six tiles had six links of one name, "Warning", to six places.
+    #[test]
+    fn the_link_of_a_finding_has_the_name_of_its_rule() {
+        let finding = Finding {
+            rule: "busy-host".to_owned(),
+            aliases: Vec::new(),
+            severity: Severity::Warning,
+            says: "CPUs <busy>.".to_owned(),
+            evidence: Vec::new(),
+            next: String::new(),
+            steps: Vec::new(),
+        };
+        let html = Live::finding("261130-aaaa", &[finding]);
+        assert!(html.contains("<span class=\"sev\">▲ Warning</span> CPUs &lt;busy&gt;. <a "), "{html}");
+        assert!(html.contains("href=\"/methods#rule-busy-host\""), "{html}");
+        assert!(html.contains(">busy-host</a>"), "{html}");
+    }
 
     #[test]
     fn the_time_axis_of_a_run_that_goes_on_is_ahead_of_it_and_moves_on_at_once() {

@@ -22,6 +22,15 @@ pub struct ChangeFacts {
     pub facts: Vec<FactChange>,
 }
 
+/// What happened beside the figures of a trend, the oldest first.
+#[derive(Debug, Clone, Copy)]
+pub struct Beside<'e> {
+    /// All of it, over all runs on the target: what is not said of a change must not have happened.
+    pub all: &'e [TrendEvent],
+    /// What the page lists, by [`trend_events`].
+    pub listed: &'e [TrendEvent],
+}
+
 /// Where the points of a trend lead to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
@@ -145,8 +154,8 @@ pub fn trend_events(events: &[TrendEvent], links: Links) -> String {
     }
 }
 
-/// Returns what changed at each change of a trend, in sentences. `events` are numbered as in [`trend_events`].
-pub fn trend_changes(trend: &Trend, facts: &[ChangeFacts], events: &[TrendEvent], links: Links) -> String {
+/// Returns what changed at each change of a trend, in sentences.
+pub fn trend_changes(trend: &Trend, facts: &[ChangeFacts], beside: Beside<'_>, links: Links) -> String {
     let figures = [("IOPS", &trend.iops_changes), ("p99", &trend.p99_changes)];
     let item = |(figure, change): (&str, &ChangePoint)| {
         let started = number::minute(change.at_unix_ms);
@@ -161,9 +170,7 @@ pub fn trend_changes(trend: &Trend, facts: &[ChangeFacts], events: &[TrendEvent]
         };
         let percent = |ratio: f64| (ratio - 1.0) * if is_fall { -100.0 } else { 100.0 };
         let known = facts.iter().find(|known| known.run == change.run);
-        let beside = (1..).zip(events).filter(|(_, event)| event.run == change.run);
-        let beside: Vec<String> =
-            beside.map(|(number, event)| format!("{number}, {}", escape(&event.says))).collect();
+        let since = since_run_before(trend, change, beside.all);
         format!(
             "<li><strong>{figure} {} by {:.0} % from run {run} on</strong> ({}; 95 %: {:.1} to {:.1} %). {}</li>\n",
             if is_fall { "fell" } else { "rose" },
@@ -171,7 +178,7 @@ pub fn trend_changes(trend: &Trend, facts: &[ChangeFacts], events: &[TrendEvent]
             escape(&started),
             percent(least),
             percent(most),
-            what_changed(known, &beside)
+            what_changed(known, since.as_deref(), beside.listed)
         )
     };
     let all = figures.iter().flat_map(|(figure, changes)| changes.iter().map(|change| (*figure, change)));
@@ -179,27 +186,50 @@ pub fn trend_changes(trend: &Trend, facts: &[ChangeFacts], events: &[TrendEvent]
     if items.is_empty() { items } else { format!("<ul class=\"changes\">\n{items}</ul>\n") }
 }
 
-/// What the records show to have changed, and the numbered events of that run.
-fn what_changed(known: Option<&ChangeFacts>, beside: &[String]) -> String {
+/// What happened from the run before a change to the first one after it, to runs of other plans too: a step of a
+/// journal is of the first run that has it. `None` where the run before is not known.
+fn since_run_before<'e>(
+    trend: &Trend,
+    change: &ChangePoint,
+    all: &'e [TrendEvent],
+) -> Option<Vec<&'e TrendEvent>> {
+    let before_ms = trend.points.iter().find(|point| point.run == change.before)?.started_unix_ms;
+    let is_since = |at_ms: u64| before_ms < at_ms && at_ms <= change.at_unix_ms;
+    Some(all.iter().filter(|event| is_since(event.at_unix_ms)).collect())
+}
+
+/// What the records show to have changed, and what happened since the run before, numbered where the page lists it.
+fn what_changed(known: Option<&ChangeFacts>, since: Option<&[&TrendEvent]>, listed: &[TrendEvent]) -> String {
+    let facts = known.map_or(&[][..], |known| known.facts.as_slice());
+    let (named, more) = facts.split_at(facts.len().min(FACTS_MAX));
     let fact = |fact: &FactChange| {
         format!("{} from {} to {}", escape(&fact.what), escape(&fact.before), escape(&fact.after))
     };
-    let facts = known.map_or(&[][..], |known| known.facts.as_slice());
-    let mut listed: Vec<String> = facts.iter().take(FACTS_MAX).map(fact).collect();
-    if let more @ 1.. = facts.len().saturating_sub(FACTS_MAX) {
-        listed.push(format!("and {more} more"));
+    let mut changed: Vec<String> = named.iter().map(fact).collect();
+    if let count @ 1.. = more.len() {
+        changed.push(format!("and {count} more"));
     }
-    let mut says = match beside {
-        [] => String::new(),
-        beside => format!("Just before it: {}. ", beside.join("; ")),
+    // Another version of the kernel or of Assay is an event and a fact.
+    let is_named = |event: &TrendEvent| {
+        named.iter().any(|fact| event.says.ends_with(&format!(" {} \u{2192} {}", fact.before, fact.after)))
     };
-    says.push_str(&match (listed.as_slice(), beside, known) {
+    let event = |event: &&TrendEvent| match listed.iter().position(|known| known == *event) {
+        Some(index) => format!("{}, {}", index + 1, escape(&event.says)),
+        None => escape(&event.says),
+    };
+    let happened: Vec<String> =
+        since.unwrap_or_default().iter().filter(|event| !is_named(event)).map(event).collect();
+    let mut says = match happened.join("; ") {
+        none if none.is_empty() => String::new(),
+        happened => format!("Since the run before it: {}. ", happened.trim_end_matches('.')),
+    };
+    match (changed.as_slice(), happened.as_slice(), known.and(since)) {
         ([], [], Some(_)) => {
-            "The records of both runs show no other change: look at the storage itself.".to_owned()
+            says.push_str("The records of both runs show no other change: look at the storage itself.");
         }
-        ([], ..) => String::new(),
-        (listed, ..) => format!("What changed with it: {}.", listed.join("; ")),
-    });
+        ([], ..) => {}
+        (changed, ..) => says.push_str(&format!("What changed with it: {}.", changed.join("; "))),
+    }
     says.trim_end().to_owned()
 }
 
@@ -241,27 +271,43 @@ fn by(ratio: f64) -> String {
 mod tests {
     use super::*;
 
-    /// Beside a note "firmware 6.2" the page said that the records show no other change.
+    fn happened(says: &str) -> TrendEvent {
+        TrendEvent { at_unix_ms: 1, run: "261130-aaaa".into(), says: says.into() }
+    }
+
+    fn fact(what: &str, before: &str, after: &str) -> FactChange {
+        FactChange { area: "host".into(), what: what.into(), before: before.into(), after: after.into() }
+    }
+
+    /// Beside a note "firmware 6.2" the page said that the records show no other change, and so it did where it had
+    /// not looked at notes.
     #[test]
-    fn a_change_names_what_happened_just_before_its_run() {
+    fn a_change_names_what_happened_since_the_run_before() {
         let none = ChangeFacts { run: "261130-aaaa".into(), facts: Vec::new() };
-        let says = what_changed(Some(&none), &["3, firmware 6.2".to_owned()]);
-        assert_eq!(says, "Just before it: 3, firmware 6.2.");
-        let says = what_changed(Some(&none), &[]);
+        let (firmware, cable) = (happened("firmware 6.2"), happened("new cable."));
+        let listed = [happened("older"), firmware.clone()];
+        let says = what_changed(Some(&none), Some(&[&firmware, &cable]), &listed);
+        assert_eq!(says, "Since the run before it: 2, firmware 6.2; new cable.");
+        let says = what_changed(Some(&none), Some(&[]), &listed);
         assert_eq!(says, "The records of both runs show no other change: look at the storage itself.");
-        let fact = |what: &str| FactChange {
-            area: "host".into(),
-            what: what.into(),
-            before: "1".into(),
-            after: "2".into(),
-        };
-        let facts = ChangeFacts { facts: vec![fact("host.kernel"); FACTS_MAX + 2], ..none };
-        let says = what_changed(Some(&facts), &["1, new switch".to_owned()]);
-        assert!(
-            says.starts_with("Just before it: 1, new switch. What changed with it: host.kernel "),
-            "{says}"
-        );
+        assert_eq!(what_changed(Some(&none), None, &[]), "", "nobody has looked");
+        assert_eq!(what_changed(None, Some(&[]), &[]), "");
+        let facts = ChangeFacts { facts: vec![fact("host.cpus", "1", "2"); FACTS_MAX + 2], ..none };
+        let says = what_changed(Some(&facts), Some(&[&firmware]), &[]);
+        let starts = "Since the run before it: firmware 6.2. What changed with it: host.cpus ";
+        assert!(says.starts_with(starts), "{says}");
         assert!(says.ends_with("; and 2 more."), "{says}");
-        assert_eq!(what_changed(None, &[]), "");
+    }
+
+    /// "1, kernel 6.18.1 → 6.19.0. What changed with it: host.kernel from 6.18.1 to 6.19.0" read as two changes.
+    #[test]
+    fn another_version_is_said_once() {
+        let facts = vec![fact("host.kernel", "6.18.1", "6.19.0")];
+        let known = ChangeFacts { run: "261130-aaaa".into(), facts };
+        let kernel = happened("kernel 6.18.1 \u{2192} 6.19.0");
+        let says = what_changed(Some(&known), Some(&[&kernel]), std::slice::from_ref(&kernel));
+        assert_eq!(says, "What changed with it: host.kernel from 6.18.1 to 6.19.0.");
+        let says = what_changed(None, Some(&[&kernel]), std::slice::from_ref(&kernel));
+        assert_eq!(says, "Since the run before it: 1, kernel 6.18.1 \u{2192} 6.19.0.");
     }
 }

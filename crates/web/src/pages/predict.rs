@@ -50,16 +50,12 @@ pub(crate) async fn page(
 ) -> Result<Response, Refusal> {
     let asked = Fields::new(query);
     let chosen = chosen(&app, &asked).await?;
-    let shared = Arc::clone(&app);
-    answered(&app, Depth::Simulated, move |depth| {
-        let body = format!(
-            "<h1>Predict</h1>\n{}<p id=\"says\" class=\"hidden\" role=\"status\"></p>\n<div id=\"answer\">\n{}</div>\n",
-            form(&asked, &chosen),
-            remembered(&shared, &asked, &chosen, depth)?
-        );
-        Ok(html(Page::of(&visitor, "Predict", Place::Predict, &body).text()))
-    })
-    .await
+    let body = format!(
+        "<h1>Predict</h1>\n{}<p id=\"says\" class=\"hidden\" role=\"status\"></p>\n<div id=\"answer\">\n{}</div>\n",
+        form(&asked, &chosen),
+        answered(&app, &asked, &chosen, Depth::Simulated).await?
+    );
+    Ok(html(Page::of(&visitor, "Predict", Place::Predict, &body).text()))
 }
 
 /// Answers with the prediction alone, as the sliders move.
@@ -70,19 +66,7 @@ pub(crate) async fn part(
     let asked = Fields::new(query);
     let chosen = chosen(&app, &asked).await?;
     let depth = if asked.get("simulated").is_empty() { Depth::ClosedForm } else { Depth::Simulated };
-    let shared = Arc::clone(&app);
-    answered(&app, depth, move |depth| Ok(html(remembered(&shared, &asked, &chosen, depth)?.to_string())))
-        .await
-}
-
-/// Returns the answer; a simulated one is made once, as it takes a fraction of a second and is the same for ever.
-fn remembered(app: &App, asked: &Fields, chosen: &Chosen, depth: Depth) -> Result<Arc<String>, Refusal> {
-    if depth != Depth::Simulated {
-        return Ok(Arc::new(answer(asked, chosen, depth)));
-    }
-    let array = assay_model::array::to_toml(&chosen.array);
-    let key = format!("prediction {} {} {array}", asked.get("plan"), changes(asked, &chosen.array));
-    app.report(&key, || Ok(answer(asked, chosen, depth)))
+    Ok(html(answered(&app, &asked, &chosen, depth).await?.to_string()))
 }
 
 /// How a prediction is made.
@@ -96,26 +80,57 @@ enum Depth {
     SparesRun,
 }
 
-/// Makes an answer aside from other requests; simulations one after another.
+/// What is asked, as the answer depends on it and not as it was typed.
+#[derive(Debug)]
+struct Question {
+    /// With the changes.
+    array: Array,
+    title: String,
+    changes: String,
+    suite: &'static str,
+    plan: Plan,
+}
+
+/// Returns what is expected, or why nothing can be. A simulated answer is the same for ever and is made once: who asks
+/// again neither waits for the simulations of others nor for the end of a run.
 async fn answered(
     app: &Arc<App>,
+    asked: &Fields,
+    chosen: &Chosen,
     depth: Depth,
-    make: impl FnOnce(Depth) -> Result<Response, Refusal> + Send + 'static,
-) -> Result<Response, Refusal> {
-    let failed = || Refusal::internal("the prediction failed");
-    let mut depth = depth;
-    let mut turn = None;
-    if depth == Depth::Simulated {
-        turn = Some(app.simulations.acquire().await.map_err(|_| failed())?);
-        let is_running =
-            app.options.store.exists() && app.with_store(|store| Ok(!store.running()?.is_empty())).await?;
-        if is_running {
-            depth = Depth::SparesRun;
-        }
+) -> Result<Arc<String>, Refusal> {
+    let question = match question(asked, chosen) {
+        Ok(question) => question,
+        Err(says) => return Ok(Arc::new(format!("<p class=\"banner\">{}</p>\n", escape(&says)))),
+    };
+    if depth != Depth::Simulated || question.steps() > SIMULATED_MAX {
+        return aside(move || Arc::new(answer(&question, depth))).await;
     }
-    let answer = tokio::task::spawn_blocking(move || make(depth)).await;
-    drop(turn);
-    answer.map_err(|_| failed())?
+    let key = question.key();
+    if let Some(known) = app.prediction(&key) {
+        return Ok(known);
+    }
+    let _turn = app.simulations.acquire().await.map_err(|_| failed())?;
+    // Who waited behind the same question has its answer.
+    if let Some(known) = app.prediction(&key) {
+        return Ok(known);
+    }
+    let is_running =
+        app.options.store.exists() && app.with_store(|store| Ok(!store.running()?.is_empty())).await?;
+    if is_running {
+        return aside(move || Arc::new(answer(&question, Depth::SparesRun))).await;
+    }
+    let shared = Arc::clone(app);
+    aside(move || shared.keep_prediction(key, answer(&question, Depth::Simulated))).await
+}
+
+/// Makes an answer aside from other requests.
+async fn aside(make: impl FnOnce() -> Arc<String> + Send + 'static) -> Result<Arc<String>, Refusal> {
+    tokio::task::spawn_blocking(make).await.map_err(|_| failed())
+}
+
+fn failed() -> Refusal {
+    Refusal::internal("the prediction failed")
 }
 
 /// The array before sliders move it, and where it comes from.
@@ -267,24 +282,35 @@ fn slider(name: &str, title: &str, (low, high): (f64, f64), value: &str) -> Stri
     )
 }
 
-/// Returns what is expected, or why nothing can be.
-fn answer(asked: &Fields, chosen: &Chosen, depth: Depth) -> String {
+impl Question {
+    /// Returns a name that no other question has.
+    fn key(&self) -> String {
+        format!("{:?}", (self.suite, &self.title, &self.changes, &self.array))
+    }
+
+    fn steps(&self) -> usize {
+        self.plan.tests.iter().map(|test| test.steps.len()).sum()
+    }
+}
+
+/// Returns what is asked, or why it has no answer.
+fn question(asked: &Fields, chosen: &Chosen) -> Result<Question, String> {
     let mut array = chosen.array.clone();
     let changes = changes(asked, &array);
-    if let Err(error) = set(&mut array, &changes) {
-        return format!("<p class=\"banner\">{}</p>\n", escape(&error.to_string()));
-    }
+    set(&mut array, &changes).map_err(|error| error.to_string())?;
     if usable_bytes(&array) < SPAN.0 as f64 {
-        return format!("<p class=\"banner\">This array holds less than {}.</p>\n", SPAN.rounded());
+        return Err(format!("This array holds less than {}.", SPAN.rounded()));
     }
     let name = Some(asked.get("plan")).filter(|name| !name.is_empty()).unwrap_or(SUITE);
-    let plan = match plan(name) {
-        Ok(plan) => plan,
-        Err(says) => return format!("<p class=\"banner\">{}</p>\n", escape(&says)),
-    };
-    let steps: usize = plan.tests.iter().map(|test| test.steps.len()).sum();
+    let (suite, plan) = plan(name)?;
+    Ok(Question { array, title: chosen.array.title.clone(), changes, suite, plan })
+}
+
+fn answer(question: &Question, depth: Depth) -> String {
+    let Question { array, title, changes, plan, .. } = question;
+    let steps = question.steps();
     let is_simulated = depth == Depth::Simulated && steps <= SIMULATED_MAX;
-    let (rows, left_out) = rows(&array, &plan, if is_simulated { Engines::FULL } else { Engines::Closed });
+    let (rows, left_out) = rows(array, plan, if is_simulated { Engines::FULL } else { Engines::Closed });
     let changed = match changes.as_str() {
         "" => "as described".to_owned(),
         changes => format!("with {}", escape(&changes.replace(' ', ", "))),
@@ -315,7 +341,7 @@ fn answer(asked: &Fields, chosen: &Chosen, depth: Depth) -> String {
     format!(
         "<h2>{} on {}, {changed}</h2>\n{}{left_out}<p class=\"soft\">{how}</p>\n",
         escape(&plan.name),
-        escape(&chosen.array.title),
+        escape(title),
         // The definitions are on a page of their own.
         report::prediction(&rows).replace("href=\"#m-", "href=\"/methods#m-")
     )
@@ -331,16 +357,18 @@ pub(crate) fn expected(array: &Array, plan: &Plan) -> String {
 pub(crate) fn document(array: &str, suite: &str) -> Result<Value, Refusal> {
     let found = shipped::named(array).transpose().map_err(|error| Refusal::internal(error.to_string()))?;
     let array = found.ok_or_else(|| Refusal::not_found("There is no array of that name."))?;
-    let plan = plan(suite).map_err(Refusal::bad)?;
+    let (_, plan) = plan(suite).map_err(Refusal::bad)?;
     let (rows, _) = rows(&array, &plan, Engines::Closed);
     let page = prediction::Page { array: &array, plan: &plan.name, span_bytes: SPAN.0, rows: &rows };
     Ok(prediction::document(page))
 }
 
-fn plan(name: &str) -> Result<Plan, String> {
+/// Returns a suite by its own name, and its plan.
+fn plan(name: &str) -> Result<(&'static str, Plan), String> {
     let suite = suite(name).ok_or_else(|| format!("no suite is called {name}"))?;
     let file = PlanFile::parse(name, suite.text).map_err(|error| error.to_string())?;
-    file.resolve(&Overrides::default()).map_err(|error| error.to_string())
+    let plan = file.resolve(&Overrides::default()).map_err(|error| error.to_string())?;
+    Ok((suite.name, plan))
 }
 
 /// Returns the steps, and the number of those that are left out: those with several jobs, by the closed form.

@@ -345,7 +345,9 @@ fn row(run: &ListedRun, around: &Around<'_>) -> String {
         cut(&row.name),
         digest.map_or_else(String::new, changed_badge),
         against(around.baselines.against(around.store, run)),
-        digest.and_then(|digest| digest.verdict.as_deref()).map_or_else(String::new, limit),
+        digest
+            .and_then(|digest| digest.verdict.as_deref())
+            .map_or_else(String::new, |verdict| limit(verdict, around.sort)),
         digest.map_or_else(String::new, findings),
         words(run, around.visitor)
     )
@@ -400,19 +402,42 @@ fn against(in_short: Option<InShort>) -> String {
     }
 }
 
-/// What limits, from the first clause of a verdict; all of it under the pointer.
-fn limit(verdict: &str) -> String {
+/// What limits, from the first sentence of a verdict; all of it under the pointer. A list that is sorted by verdicts
+/// shows them as they begin, or it would seem unsorted.
+fn limit(verdict: &str, sort: Sort) -> String {
     let sentence = first_sentence(verdict);
-    let clause = sentence.split(';').next().unwrap_or(sentence);
-    format!("<span class=\"cut\" title=\"{}\">{}</span>", escape(verdict), escape(named_first(clause)))
+    let shown = match sort {
+        Sort::By(RunOrder::Limit) => clause(sentence).to_owned(),
+        _ => limit_first(sentence),
+    };
+    format!("<span class=\"cut\" title=\"{}\">{}</span>", escape(verdict), escape(&shown))
 }
 
-/// A clause from where it names the limit: a column has room for three words, and those before it are the same in
-/// every line.
-fn named_first(clause: &str) -> &str {
-    let of_bottleneck = || clause.strip_prefix("The bottleneck of ")?.split_once(" is ");
-    let named = clause.rsplit_once("first suspect is ").or_else(of_bottleneck);
-    named.map_or(clause, |(_, limit)| limit)
+fn clause(text: &str) -> &str {
+    text.split(';').next().unwrap_or(text)
+}
+
+/// A verdict with the limit first: a column has room for three words, and those before it are the same in every line.
+/// What else they say stands behind it.
+fn limit_first(sentence: &str) -> String {
+    let of_suspect =
+        ["first suspect is ", "explained by "].iter().find_map(|words| sentence.rsplit_once(words));
+    if let Some((before, limit)) = of_suspect {
+        let of_expected = ["slower than ", "faster than "].iter().find_map(|words| before.find(words));
+        let how = match of_expected {
+            Some(from) => before[from..].split(',').next(),
+            None if before.contains(" is uncertain") => Some("uncertain"),
+            None => None,
+        };
+        let limit = clause(limit).trim_end_matches('.');
+        return how.map_or_else(|| limit.to_owned(), |how| format!("{limit}, {how}"));
+    }
+    let of_bottleneck = || {
+        let rest = clause(sentence).strip_prefix("The bottleneck of ")?;
+        // The name of a load may have any words.
+        rest.split_once(" IOPS) is ").or_else(|| rest.split_once(" is "))
+    };
+    of_bottleneck().map_or_else(|| clause(sentence).to_owned(), |(_, limit)| limit.to_owned())
 }
 
 /// Returns the number of findings of each severity.
@@ -529,7 +554,19 @@ mod tests {
             ),
             (
                 "All 2 tests are slower than expected, and the first suspect is the link; second suspect: b.",
-                ">the link<",
+                ">the link, slower than expected<",
+            ),
+            (
+                "All 4 tests are faster than expected, explained by the cache.",
+                ">the cache, faster than expected<",
+            ),
+            (
+                "The bottleneck of what is slow (9,000 IOPS) is uncertain; the first suspect is a disk (45 %).",
+                ">a disk (45 %), uncertain<",
+            ),
+            (
+                "The bottleneck of what is slow (9,000 IOPS) is the link, with a probability of 97 %.",
+                ">the link, with a probability of 97 %.<",
             ),
             (
                 "The device vda probably limits this test (4.0 of 4).",
@@ -537,8 +574,11 @@ mod tests {
             ),
             ("The bottleneck is not known.", ">The bottleneck is not known.<"),
         ] {
-            let shown = limit(says);
+            let shown = limit(says, Sort::named(""));
             assert!(shown.contains(first) && shown.contains(&format!("title=\"{says}\"")), "{shown}");
         }
+        let says = "The bottleneck of all 4 tests is 4 disks, as expected; second suspect: b.";
+        let sorted = limit(says, Sort::named("limit"));
+        assert!(sorted.contains(">The bottleneck of all 4 tests is 4 disks, as expected<"), "{sorted}");
     }
 }

@@ -26,14 +26,17 @@ fn forty_nights(served: &Served) {
 
 /// A night's run, of which the command line changed this.
 fn night(store: &Store, night: usize, changed: &str) {
+    let kernel = if night < CHANGED { "6.18.1" } else { "6.19.0" };
+    night_with(store, night, changed, kernel);
+}
+
+fn night_with(store: &Store, night: usize, changed: &str, kernel: &str) {
     let mut header = synthetic::header(synthetic::plan(PLAN));
     header.run = id(night);
     header.targets[0].address = TARGET.to_owned();
     header.started_unix_ms += 86_400_000 * night as u64;
     let level = if night < CHANGED { 1.0 } else { 0.85 };
-    if night >= CHANGED {
-        header.host.kernel = "6.19.0".to_owned();
-    }
+    header.host.kernel = kernel.to_owned();
     // A scatter of some per cent that is the same in every test.
     let scatter = 1.0 + ((night * 7919 + 13) % 41) as f64 / 1000.0 - 0.02;
     let value = 20_000.0 * level * scatter;
@@ -99,6 +102,34 @@ fn the_card_of_a_target_marks_the_run_of_a_planted_change_and_says_what_changed_
     let month = served.get(&format!("/targets?target={TARGET}&range=30d"), &[]).body;
     assert!(month.contains("31 of 40 runs are drawn; all are searched for changes."), "{month}");
     assert!(month.contains(&id(CHANGED)) && month.contains("class=\"baseline\""), "{month}");
+}
+
+/// The page of the target named a note; its card, the page of a part of the time, and a note on a run of another plan
+/// gave "The records of both runs show no other change: look at the storage itself."
+#[test]
+fn a_change_names_what_was_noted_since_the_run_before_it_wherever_it_is_shown() {
+    let served = Served::start(Reach::Loopback);
+    let store = served.store();
+    (0..60).for_each(|number| night_with(&store, number, "", "6.18.1"));
+    let mut other = synthetic::header(synthetic::plan(&PLAN.replace("nightly", "weekly")));
+    other.run = id(99);
+    other.targets[0].address = TARGET.to_owned();
+    other.started_unix_ms += 86_400_000 * CHANGED as u64 - 3_600_000;
+    let writer = store.begin_run(&other, None, Some("firmware <6.2>.")).unwrap();
+    writer.keep_digest(&RunDigest::default()).unwrap();
+    drop(writer);
+    for (path, says) in [
+        ("/targets".to_owned(), "Since the run before it: firmware &lt;6.2&gt;.</li>"),
+        (format!("/targets?target={TARGET}"), "Since the run before it: 1, firmware &lt;6.2&gt;.</li>"),
+        (
+            format!("/targets?target={TARGET}&range=30d"),
+            "Since the run before it: firmware &lt;6.2&gt;.</li>",
+        ),
+    ] {
+        let body = served.get(&path, &[]).body;
+        assert!(body.contains(says), "{path}: {body}");
+        assert!(!body.contains("look at the storage itself"), "{path}: {body}");
+    }
 }
 
 /// The ratio is no column of the store: it is of the digests of a run and of its baseline.
@@ -223,6 +254,27 @@ fn a_prediction_follows_its_sliders_and_works_as_a_form() {
     assert_eq!(part("array=../../etc/passwd").status, 404);
     let unknown = part("array=nas-4bay&plan=%3Cb%3Enone").body;
     assert!(unknown.contains("no suite is called &lt;b&gt;none"), "{unknown}");
+}
+
+/// The key of a remembered prediction was glued from what was typed: the banner of a suite that does not exist stood
+/// where the prediction of another address belonged. And while a run went on, what was known was not shown.
+#[test]
+fn a_known_prediction_is_that_of_its_question_and_is_shown_while_a_run_goes_on() {
+    let served = Served::start(Reach::Loopback);
+    let part =
+        |query: &str| served.get(&format!("/predict/part?simulated=y&array=nas-4bay&{query}"), &[]).body;
+    let unknown = part("plan=vmware%20raid.disks%3D6&cache=1GiB");
+    assert!(unknown.contains("no suite is called"), "{unknown}");
+    let known = part("plan=vmware&disks=6&cache=1GiB");
+    assert!(known.contains("Simulated, on the first") && known.contains("raid.disks=6"), "{known}");
+    let mut header = synthetic::header(synthetic::plan(PLAN));
+    header.run = id(98);
+    let store = served.store();
+    let running = store.begin_run(&header, None, None).unwrap();
+    assert_eq!(part("disks=6%20&cache=1GiB"), known, "the same question in other words");
+    let other = part("plan=vmware&disks=5&cache=1GiB");
+    assert!(other.contains("without p99: a run goes on"), "{other}");
+    drop(running);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! The trends of a target: in its card, and in full on its own page.
 
-use assay_analysis::trend::{Trend, TrendEvent};
-use assay_report::html::{Links, Others, TrendView, escape, spark, trend, trend_changes, trend_events};
+use assay_analysis::trend::Trend;
+use assay_report::html::{
+    Beside, Links, Others, TrendView, escape, spark, trend, trend_changes, trend_events,
+};
 use assay_report::{rounded_long, separated};
 use assay_results::{baseline_level, facts_of_changes};
 use assay_store::Reader;
@@ -30,12 +32,13 @@ pub(super) fn in_card(store: &Reader, of: &Card, budget: &mut usize) -> Result<S
         let (newest, count) = (separated(&newest.to_string()), separated(&count.to_string()));
         drawings.push_str(&format!("<p class=\"soft\">Trends of the newest {newest} of {count} runs.</p>\n"));
     }
+    let beside = Beside { all: &of.history.events, listed: &[] };
     for of in of.trends() {
         if *budget > 0 && of.points.len() > 2 {
             *budget -= 1;
             let read = if target.runs.len() < target.count { Read::Newest } else { Read::All };
             let shown = Shown { whole: of, part: of.clone(), points: POINTS, others: Others::Left, read };
-            drawings.push_str(&section(store, &target.address, &shown, &[])?);
+            drawings.push_str(&section(store, &target.address, &shown, beside)?);
         } else {
             drawings.push_str(&line(of));
         }
@@ -52,10 +55,10 @@ pub(super) fn of_one(store: &Reader, of: &Card, asked: &Fields) -> Result<String
     let others = if asked.get("others") == "yes" { Others::Drawn } else { Others::Left };
     let last = of.target().runs.first().map_or(0, |run| run.row.started_unix_ms);
     let from = range.2.map_or(0, |days| last.saturating_sub(days * DAY_MS));
-    let mut events = of.history.events.clone();
-    events.retain(|event| event.at_unix_ms >= from);
+    let all = &of.history.events;
+    let listed = &all[all.partition_point(|event| event.at_unix_ms < from)..];
     let mut text = choices(&of.target().address, range.0, others, of.trends());
-    text.push_str(&trend_events(&events, Links::Runs));
+    text.push_str(&trend_events(listed, Links::Runs));
     for of_test in of.trends() {
         let shown = Shown {
             whole: of_test,
@@ -64,7 +67,7 @@ pub(super) fn of_one(store: &Reader, of: &Card, asked: &Fields) -> Result<String
             others,
             read: Read::All,
         };
-        text.push_str(&section(store, &of.target().address, &shown, &events)?);
+        text.push_str(&section(store, &of.target().address, &shown, Beside { all, listed })?);
     }
     Ok(text)
 }
@@ -105,19 +108,14 @@ enum Read {
     Newest,
 }
 
-fn section(
-    store: &Reader,
-    address: &str,
-    shown: &Shown<'_>,
-    events: &[TrendEvent],
-) -> Result<String, Refusal> {
+fn section(store: &Reader, address: &str, shown: &Shown<'_>, beside: Beside<'_>) -> Result<String, Refusal> {
     let of = shown.whole;
     let (condensed, span) = shown.part.condensed(shown.points);
     let baseline = baseline_level(store, address, of)?;
     let view = TrendView {
         trend: &condensed,
         baseline: baseline.as_ref(),
-        events,
+        events: beside.listed,
         others: shown.others,
         links: Links::Runs,
     };
@@ -127,7 +125,7 @@ fn section(
         escape(format!("{} {}", of.test, of.step).trim_end()),
         escape(&plan_with_changes(of)),
         sentence(shown, span),
-        trend_changes(of, &facts_of_changes(store, of)?, events, Links::Runs)
+        trend_changes(of, &facts_of_changes(store, of)?, beside, Links::Runs)
     ))
 }
 
