@@ -17,8 +17,8 @@ use crate::setting::Setting;
 /// Block of modern disks, page of flash and of memory, bytes. Devices that name a smaller one often have it all the
 /// same.
 const PAGE: u64 = 4096;
-/// Error of a rate for each share of the CPU time that others used before the diagnosis, or for which the tester waits
-/// for them: they go on, and not evenly.
+/// Error of a rate for each share of the CPU time that others used before the diagnosis, or, where the workers do the
+/// whole work themselves, for which they wait for others: these go on, and not evenly.
 const ERROR_OF_OTHERS: f64 = 0.5;
 /// Fewer pings than this may all have been sent before the load began.
 const PINGS_LEAST: u64 = 3;
@@ -81,7 +81,9 @@ fn measurement(
     // In a gap nobody issued anything, whatever the target could have done.
     let stolen_error = of_stolen.hypot(error_of_gap(step.gap_s() / step.seconds.max(1e-3)));
     let others = header.diagnosis.as_ref().and_then(|facts| facts.others_busy).unwrap_or(0.0);
-    let others_error = waits_for_others(header, step).unwrap_or(others) * ERROR_OF_OTHERS;
+    let is_counted = !Setting::of(header).is_some_and(|setting| setting.helpers_may_wait);
+    let waits = waits_for_others(header, step).filter(|_| is_counted);
+    let others_error = waits.unwrap_or(others) * ERROR_OF_OTHERS;
     let error = ERROR_LEAST.hypot(by_seconds.max(by_count)).min(ERROR_MOST);
     let ios = step.total.ops as f64;
     Measurement {

@@ -132,8 +132,6 @@ const COUNTED: Entry = Entry { is_counted: true, none: LEAST, ..READ };
 const SURE: f64 = 0.003;
 /// So rarely offsets show a slow place where there is none.
 const BY_CHANCE: f64 = 1e-6;
-/// What a load does not wait for does not limit it, however little else explains its numbers.
-const NEVER: f64 = 1e-12;
 /// A share that is computed from all I/Os of a window.
 const BY_IOS: f64 = 1.0;
 
@@ -218,7 +216,7 @@ impl Quantity {
             }
             // What wakes up beside the tester makes it wait for some microseconds.
             Self::WaitForOthers => {
-                Entry { words: "waits for a CPU", usual: (LEAST, 0.1), outside: NEVER, floor: NEVER, ..READ }
+                Entry { words: "waits for a CPU", usual: (LEAST, 0.1), outside: SURE, ..READ }
             }
             Self::HelpersBusy => Entry { words: "CPUs of the kernel", usual: (0.003, 0.7), ..READ },
             // What has no stripe, as a cluster that spreads its objects by their names, has a slow member all the same.

@@ -13,6 +13,9 @@ use crate::experiments::waits;
 /// A page of memory and the smallest physical block of modern disks, bytes.
 const BLOCK: u64 = 4096;
 
+/// With less of a host's CPUs in use by others, what wakes up finds a free one.
+const MANY_CPUS: f64 = 0.4;
+
 /// How I/O reaches the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
@@ -68,6 +71,9 @@ pub struct Setting {
     pub is_served: bool,
     /// Whether a block device of this host is known below, whatever program is between (`fuseblk`).
     pub is_on_device: bool,
+    /// Whether threads of this host beside the workers carry the I/O out, while other programs use many of its CPUs:
+    /// the workers' own time does not show what these wait for.
+    pub helpers_may_wait: bool,
     /// Causes of which this host or the target shows the state, whether it limits or not.
     pub shown: Vec<Cause>,
 }
@@ -79,6 +85,7 @@ impl Setting {
         let base = facts.experiments.iter().position(|experiment| *experiment == Experiment::Base)?;
         let jobs = &header.plan.tests.get(base)?.steps.first()?.jobs;
         let members = members(header, jobs);
+        let shown = shown(header, &members);
         let mix = || jobs.iter().flat_map(|job| job.mix.iter().map(move |line| (job, line)));
         let weight: f64 = mix().map(|(_, line)| f64::from(line.weight)).sum::<f64>().max(1.0);
         let mean = |of: &dyn Fn(&assay_spec::Access) -> f64| {
@@ -117,7 +124,9 @@ impl Setting {
             is_file: members.iter().any(|m| matches!(m.kind, MemberKind::File | MemberKind::Nfs)),
             is_served: reach(&members) == Reach::Remote || members.iter().any(|m| is_of_a_program(m)),
             is_on_device: !members.is_empty() && members.iter().all(|m| is_on_device(m)),
-            shown: shown(header, &members),
+            helpers_may_wait: facts.others_busy.is_some_and(|busy| busy >= MANY_CPUS)
+                && (members.iter().any(|m| has_helpers(m)) || shown.contains(&Cause::Crypt)),
+            shown,
         })
     }
 
@@ -221,6 +230,19 @@ fn is_reducible(job: &Job) -> bool {
 fn is_of_a_program(member: &MemberFacts) -> bool {
     let kind = member.filesystem.as_ref().map_or("", |fs| fs.kind.as_str());
     FilesystemFacts::is_of_a_server(kind) || kind.starts_with("fuse")
+}
+
+/// Whether threads of this host beside the workers carry its I/O out: helpers of the engine, the kernel's behind the
+/// page cache, a file system in a program, or a server that this host connects to itself.
+fn has_helpers(member: &MemberFacts) -> bool {
+    let host = |address: &str| address.rsplit_once(':').map(|(host, _)| host.to_owned());
+    let is_here = |path: &PathFacts| {
+        let ends = path.local.as_deref().zip(path.remote.as_deref());
+        ends.is_some_and(|(local, remote)| host(local).is_some() && host(local) == host(remote))
+    };
+    let is_file = matches!(member.kind, MemberKind::File | MemberKind::Device);
+    let is_cached = is_file && !member.direct && member.engine != Engine::Inline;
+    member.engine == Engine::Psync || is_cached || is_of_a_program(member) || up(member).any(is_here)
 }
 
 /// Whether I/O reaches a block device of this host. A file system of a server has none, even where one is named.

@@ -28,6 +28,7 @@ pub(crate) fn setting() -> Setting {
         is_file: false,
         is_served: true,
         is_on_device: false,
+        helpers_may_wait: false,
         shown: Vec::new(),
     }
 }

@@ -81,6 +81,8 @@ pub struct PlantedCase {
     pub(crate) seed: u64,
     /// Share of the host's CPU time that others use before the diagnosis. In \[0, 1\].
     pub(crate) others_busy: f64,
+    /// Whether a server on this host does what waits for a CPU, and not the workers.
+    pub(crate) is_served_here: bool,
     /// Whether the bucket of a limit with credit is full at the beginning.
     has_credit: bool,
     /// Experiments after which a drive is hot, or a span written, for two thirds.

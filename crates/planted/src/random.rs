@@ -28,8 +28,9 @@ impl Random {
         of[self.below(of.len())]
     }
 
-    /// Even over the logarithm.
+    /// Even over the logarithm; panics where that does not exist.
     pub(crate) fn within(&mut self, lo: f64, hi: f64) -> f64 {
+        assert!(0.0 < lo && lo <= hi, "no logarithm between {lo} and {hi}");
         (lo.ln() + (hi.ln() - lo.ln()) * self.unit()).exp()
     }
 

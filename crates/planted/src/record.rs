@@ -23,6 +23,10 @@ const ROUND_TRIP_US: f64 = 100.0;
 const PLACES_MAX: usize = 1024;
 /// Pings under load.
 const PINGS: u64 = 5;
+/// Share of the time in which what wakes up beside the workers makes them wait.
+const WAKES: (f64, f64) = (0.001, 0.05);
+/// CPU use of workers that sleep while a server does the work.
+const ASLEEP: f64 = 0.15;
 
 /// The record of a diagnosis as it grows.
 pub(crate) struct Recorder<'c> {
@@ -149,13 +153,14 @@ impl<'c> Recorder<'c> {
 
     fn cpu(&self, plan: &Step, seen: &Seen, seconds: u64, random: &mut Random) -> StepCpu {
         let workers: u32 = plan.jobs.iter().map(|job| job.workers).sum();
-        let busy = (seen.tester_busy * (ERROR_READ * random.normal()).exp()).min(1.02);
+        let (busy, waits) =
+            if self.case.is_served_here { (ASLEEP, 0.0) } else { (seen.tester_busy, seen.tester_waits) };
+        let busy = (busy * (ERROR_READ * random.normal()).exp()).min(1.02);
         StepCpu {
             host_busy: (self.case.others_busy + (busy + seen.crypt_cpus) / f64::from(self.header.host.cpus))
                 .min(1.0),
             tester_ns: (busy * seconds as f64 * 1e9 * f64::from(workers)) as u64,
-            // What wakes up beside the workers makes them wait for some microseconds each time.
-            workers_waited: Some((seen.tester_waits + random.within(0.0, 0.05)).min(1.0)),
+            workers_waited: Some((waits + random.within(WAKES.0, WAKES.1)).min(1.0)),
             ..StepCpu::default()
         }
     }

@@ -4,7 +4,7 @@ use assay_record::Experiment as E;
 
 use crate::cause::Cause;
 use crate::hypothesis::Hypothesis;
-use crate::quantity::Quantity as Q;
+use crate::quantity::{LEAST, Quantity as Q};
 use crate::range::{Range, range};
 use crate::setting::Setting;
 use crate::unchanged;
@@ -32,15 +32,15 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     look: "Nothing on the target: this host has no CPU time left.",
 };
 
-fn expects(quantity: Q, _: &Setting) -> Option<Range> {
+fn expects(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         // Some I/Os wait for a CPU, others find one free.
         Q::LowToMean => range(0.02, 1.07),
         Q::PacedToOne => range(0.3, 4.0),
         Q::OthersBusy => range(0.4, 1.02),
         // Less is no bottleneck: without it the load would hardly be faster.
-        Q::WaitForOthers => range(0.25, 1.02),
-        Q::TesterBusy => range(0.08, 0.85),
+        Q::WaitForOthers => of_workers(0.25, 1.02, s),
+        Q::TesterBusy => of_workers(0.08, 0.85, s),
         Q::Rate(E::MoreOutstanding) => range(0.92, 1.3),
         Q::Rate(E::OneOutstanding) => range(0.05, 0.95),
         Q::Rate(E::LargerIo) => range(0.3, 1.0),
@@ -66,14 +66,14 @@ fn expects_without_copies(quantity: Q, s: &Setting) -> Option<Range> {
 }
 
 /// Others want all CPUs all the time: what an experiment gets depends on the turns that the scheduler gives it.
-fn expects_taking_turns(quantity: Q, _: &Setting) -> Option<Range> {
+fn expects_taking_turns(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         // Some I/Os wait for a CPU, others find one free.
         Q::LowToMean => range(0.02, 1.07),
         Q::PacedToOne => range(0.3, 4.0),
         Q::OthersBusy => range(0.6, 1.05),
-        Q::WaitForOthers => range(0.25, 1.05),
-        Q::TesterBusy => range(0.02, 0.85),
+        Q::WaitForOthers => of_workers(0.25, 1.05, s),
+        Q::TesterBusy => of_workers(0.02, 0.85, s),
         Q::Rate(E::MoreOutstanding) => range(0.7, 3.0),
         Q::Rate(E::OneOutstanding) => range(0.03, 1.0),
         Q::Rate(E::LargerIo) => range(0.2, 1.1),
@@ -96,7 +96,7 @@ fn expects_of_one_worker(quantity: Q, s: &Setting) -> Option<Range> {
     }
     match quantity {
         Q::OthersBusy => range(0.8, 1.02),
-        Q::WaitForOthers => range(0.5, 1.02),
+        Q::WaitForOthers => of_workers(0.5, 1.02, s),
         Q::Rate(E::OneOutstanding) => range(0.7, 1.03),
         Q::Rate(E::MoreWorkers) => range(1.6, 2.15),
         Q::LowToMean => range(0.8, 1.07),
@@ -104,4 +104,10 @@ fn expects_of_one_worker(quantity: Q, s: &Setting) -> Option<Range> {
         Q::PacedToOne => range(0.85, 2.0),
         _ => expects_without_copies(quantity, s),
     }
+}
+
+/// A time of the workers: where a server, a program or a thread of the kernel on this host waits in their place, they
+/// sleep meanwhile, and may have as little of it as there is.
+fn of_workers(least: f64, most: f64, s: &Setting) -> Option<Range> {
+    range(if s.helpers_may_wait { LEAST } else { least }, most)
 }

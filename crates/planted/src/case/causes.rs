@@ -233,6 +233,7 @@ pub(super) fn draw(cause: Cause, seed: u64, random: &mut Random) -> PlantedCase 
         may_write,
         seed,
         others_busy,
+        is_served_here: false,
         has_credit,
         settles,
         fills,
@@ -514,6 +515,7 @@ fn setting(cause: Cause, w: &World, l: &PlantedLoad) -> Setting {
             && (cause == Cause::FileLock || cause == Cause::Fragmented || l.reads == 1.0),
         is_served: reach == Reach::Remote,
         is_on_device: reach == Reach::Local,
+        helpers_may_wait: false,
         shown: shown(cause, reach),
     }
 }
