@@ -106,6 +106,40 @@ fn a_full_cache_that_drains_at_a_rate_is_no_limit() {
     assert_eq!(odds[0].cause, Cause::WriteCacheFull, "{odds:?}");
 }
 
+/// A link of 100 Mbit/s that a token bucket shapes lets some I/Os pass at once after a pause, and was a limit on bytes,
+/// though the load moved what the link carries.
+#[test]
+fn a_shaped_link_that_carries_all_it_can_is_the_link() {
+    use Experiment as E;
+    let setting = Setting { size_bytes: 65_536.0, outstanding: 16.0, random: 0.0, ..setting() };
+    let at = |experiment, iops: f64, mean_us: f64| Measurement {
+        mean_us: Some(mean_us),
+        ..measured(experiment, iops)
+    };
+    let mut base = at(E::Base, 182.5, 85_200.0);
+    base.facts = vec![
+        (Quantity::LatencyOfLoad, 85_200.0),
+        (Quantity::MedianToMean, 1.03),
+        (Quantity::LowToMean, 1.006),
+        (Quantity::LinkShare, 1.0),
+        (Quantity::PingWait, 0.52),
+    ];
+    let mut half = at(E::HalfRate, 91.0, 350.0);
+    half.facts = vec![(Quantity::PacedToOne, 0.065), (Quantity::PacedLatency, 0.0041)];
+    let made = vec![
+        base,
+        at(E::SmallerIo, 1450.0, 10_700.0),
+        at(E::Random, 182.9, 85_100.0),
+        at(E::LargerIo, 22.8, 680_000.0),
+        at(E::OneOutstanding, 182.0, 5_400.0),
+        half,
+        at(E::HotSpan, 182.4, 85_300.0),
+        at(E::AfterIdle, 182.4, 85_300.0),
+    ];
+    let odds = says::diagnosis(&ALL, &setting, &Observed { made, places: None }).odds;
+    assert!(odds[0].cause == Cause::Link && odds[0].probability > 0.8, "{odds:?}");
+}
+
 /// Some hundred I/Os of which none is slow by its place had ruled a slow member out.
 #[test]
 fn a_slow_place_is_shown_by_fewer_ios_than_none() {

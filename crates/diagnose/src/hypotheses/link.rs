@@ -9,6 +9,8 @@ use crate::range::{Range, range};
 use crate::setting::Setting;
 use crate::unchanged;
 
+use super::throttle::behind;
+
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::Link,
     name: "the link",
@@ -17,7 +19,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         alone.",
     source: "Frame arithmetic of `assay check` (docs/design/040-model.md, Ethernet and iSCSI).",
     applies: |s| s.is_remote() && s.paths > 0,
-    forms: &[expects],
+    forms: &[expects, expects_shaped],
     unchanged: &[
         &unchanged::WAYS,
         &unchanged::PLACES,
@@ -48,5 +50,15 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::Random) => range(0.7, 1.05),
         Q::PingWait => range(0.3, 1.1),
         _ => None,
+    }
+}
+
+/// A link that is shaped (tc, a virtual switch, a cloud's network) hands out tokens: after a pause some I/Os pass at
+/// once, so that a load at half the rate waits less than one I/O at a time.
+fn expects_shaped(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::PacedToOne => behind::<false>(quantity),
+        Q::PacedLatency => range(0.002, 0.4),
+        _ => expects(quantity, s),
     }
 }
