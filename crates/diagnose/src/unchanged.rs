@@ -19,3 +19,6 @@ pub(crate) const WORKERS: [Experiment; 1] = [MoreWorkers];
 pub(crate) const DEPTH: [Experiment; 1] = [MoreOutstanding];
 /// Whether the target rested before.
 pub(crate) const REST: [Experiment; 1] = [AfterIdle];
+/// All of them: of what limits bytes or operations alone.
+pub(crate) const ALL: [&[Experiment]; 8] =
+    [&WAYS, &PLACES, &ALIGNMENT, &DATA, &DURABILITY, &WORKERS, &DEPTH, &REST];

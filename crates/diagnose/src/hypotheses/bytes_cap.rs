@@ -22,16 +22,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         of::<0, false>, of::<0, true>, of::<1, false>, of::<1, true>, of::<2, false>, of::<2, true>,
         of::<3, false>, of::<3, true>, of::<4, false>, of::<4, true>,
     ],
-    unchanged: &[
-        &unchanged::WAYS,
-        &unchanged::PLACES,
-        &unchanged::ALIGNMENT,
-        &unchanged::DATA,
-        &unchanged::DURABILITY,
-        &unchanged::WORKERS,
-        &unchanged::DEPTH,
-        &unchanged::REST,
-    ],
+    unchanged: &unchanged::ALL,
     helps: "Raise the limit (io.max, the QoS policy, a larger volume); no other resource is saturated.",
     gain: None,
     look: "QoS settings of the volume, the hypervisor or the cloud, and ports in between that negotiated a \
