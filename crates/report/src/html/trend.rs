@@ -198,6 +198,10 @@ fn since_run_before<'e>(
     Some(all.iter().filter(|event| is_since(event.at_unix_ms)).collect())
 }
 
+/// Assay, its load and this host are in the records.
+const NO_OTHER_CHANGE: &str = "The records of both runs show no other change: it is in what they do not hold, the \
+    storage itself or who else uses it.";
+
 /// What the records show to have changed, and what happened since the run before, numbered where the page lists it.
 fn what_changed(known: Option<&ChangeFacts>, since: Option<&[&TrendEvent]>, listed: &[TrendEvent]) -> String {
     let facts = known.map_or(&[][..], |known| known.facts.as_slice());
@@ -225,7 +229,7 @@ fn what_changed(known: Option<&ChangeFacts>, since: Option<&[&TrendEvent]>, list
     };
     match (changed.as_slice(), happened.as_slice(), known.and(since)) {
         ([], [], Some(_)) => {
-            says.push_str("The records of both runs show no other change: look at the storage itself.");
+            says.push_str(NO_OTHER_CHANGE);
         }
         ([], ..) => {}
         (changed, ..) => says.push_str(&format!("What changed with it: {}.", changed.join("; "))),
@@ -289,7 +293,7 @@ mod tests {
         let says = what_changed(Some(&none), Some(&[&firmware, &cable]), &listed);
         assert_eq!(says, "Since the run before it: 2, firmware 6.2; new cable.");
         let says = what_changed(Some(&none), Some(&[]), &listed);
-        assert_eq!(says, "The records of both runs show no other change: look at the storage itself.");
+        assert_eq!(says, NO_OTHER_CHANGE);
         assert_eq!(what_changed(Some(&none), None, &[]), "", "nobody has looked");
         assert_eq!(what_changed(None, Some(&[]), &[]), "");
         let facts = ChangeFacts { facts: vec![fact("host.cpus", "1", "2"); FACTS_MAX + 2], ..none };

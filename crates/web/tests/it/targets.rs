@@ -128,7 +128,7 @@ fn a_change_names_what_was_noted_since_the_run_before_it_wherever_it_is_shown() 
     ] {
         let body = served.get(&path, &[]).body;
         assert!(body.contains(says), "{path}: {body}");
-        assert!(!body.contains("look at the storage itself"), "{path}: {body}");
+        assert!(!body.contains("show no other change"), "{path}: {body}");
     }
 }
 
