@@ -13,10 +13,8 @@ cd "$folder"
 . "$here/vm/kernel.sh"
 own=$(mktemp -d)
 trap 'rm -rf "$own"' EXIT
-# The cases call it by this name, whatever its file is called.
-ln -s "$assay" "$own/assay"
 truncate -s 1G "$own/disk.img"
-# The machine knows programs by their names.
+# The machine knows programs by their names: the cases call it by this one, whatever its file is called.
 ln -s "$assay" "$own/assay"
 # A case takes its budget and what builds it, in a machine that is emulated; one that takes twice as long has failed.
 case ${BUDGET:=30s} in
