@@ -97,6 +97,8 @@ struct HostState {
     tester_ns: u64,
     late_ns: f64,
     late_max_ns: u64,
+    #[serde(default)]
+    swap_bytes: u64,
     disks: BTreeMap<String, DiskState>,
     /// Bytes of each interface in both directions, of the samples that lie wholly in the measured window.
     link_bytes: BTreeMap<String, u64>,
@@ -412,6 +414,7 @@ impl HostState {
         self.tester_ns += sample.tester_cpu_ns;
         self.late_ns += sample.timer_late_mean_ns as f64 * length;
         self.late_max_ns = self.late_max_ns.max(sample.timer_late_max_ns);
+        self.swap_bytes += sample.swap_bytes.unwrap_or(0);
         for disk in &sample.disks {
             let sum = self.disks.entry(disk.device.clone()).or_default();
             sum.bytes += disk.read_bytes + disk.write_bytes;
@@ -642,6 +645,7 @@ fn host_view(state: &StepState) -> HostView {
         seconds: host.length_ns as f64 / 1e9,
         timer_late_mean_ns: host.late_ns / (host.length_ns as f64).max(1.0),
         timer_late_max_ns: host.late_max_ns,
+        swap_bytes: host.swap_bytes,
         disks: disks.collect(),
         link_bytes: host.link_bytes.clone(),
         tester_bytes: (!has_gaps)

@@ -406,6 +406,8 @@ pub struct HostView {
     pub timer_late_mean_ns: f64,
     /// The latest, ns.
     pub timer_late_max_ns: u64,
+    /// Bytes that the kernel moved between memory and swap.
+    pub swap_bytes: u64,
     /// What the block devices under the targets did in the covered part of the window, for all programs.
     pub disks: Vec<DiskUse>,
     /// What each network interface under the targets carried in the same part, both directions, for all programs,

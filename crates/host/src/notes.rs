@@ -10,6 +10,7 @@ use assay_record::{HostNote, IoLimit, NoteKind};
 
 use crate::cgroup::{own_folders, own_groups};
 use crate::machine::{Machine, attribute, name_of, number};
+use crate::program::said;
 
 mod background;
 mod drive;
@@ -18,6 +19,7 @@ mod host;
 mod limits;
 pub(crate) mod mount;
 mod queue;
+mod sata;
 mod thin;
 mod zfs;
 
@@ -45,9 +47,9 @@ const ROWS: [Row; 18] = [
     queue::write_cache_off,
     queue::no_fua,
     narrow_link,
-    slowed_sata,
-    drive::slow_sata,
-    drive::sata_sleeps,
+    sata::slowed,
+    sata::slow,
+    sata::sleeps,
     drive::nvme_sleeps,
     drive::suspends,
     drive::hot,
@@ -244,42 +246,34 @@ fn narrow_link(seen: &Seen<'_>) -> Option<HostNote> {
     Some(seen.note(NoteKind::NarrowLink, &file, format!("{speed} GT/s"), says, mend))
 }
 
-fn slowed_sata(seen: &Seen<'_>) -> Option<HostNote> {
-    let port = seen.folder.ancestors().find(|folder| {
-        name_of(folder).strip_prefix("ata").is_some_and(|number| number.parse::<u32>().is_ok())
-    })?;
-    let port_name = name_of(port);
-    let link = format!("link{}", port_name.strip_prefix("ata")?);
-    let link = port.join(&link).join("ata_link").join(&link);
-    let rate =
-        |file: &str| -> Option<f64> { attribute(&link.join(file))?.split_whitespace().next()?.parse().ok() };
-    let (now, can) = (rate("sata_spd_limit")?, rate("hw_sata_spd_limit")?);
-    let file = link.join("sata_spd_limit");
-    let mend =
-        |_: &str| format!("Change the cable; the kernel's log has the errors: dmesg | grep {port_name}");
-    (now < can).then(|| {
-        let says = format!(
-            "the kernel has slowed the SATA port of {} from {can} to {now} Gbit/s, as it does after errors",
-            seen.name
-        );
-        seen.note(NoteKind::SlowedSata, &file, format!("{now} Gbps"), says, mend)
-    })
-}
-
 fn encrypted(seen: &Seen<'_>) -> Option<HostNote> {
     let file = seen.folder.join("dm/uuid");
     let uuid = attribute(&file).filter(|uuid| uuid.starts_with("CRYPT-"))?;
     let name = attribute(&seen.folder.join("dm/name")).unwrap_or_else(|| seen.name.clone());
-    let says = format!("this host encrypts {}: each byte costs CPU time here", seen.name);
-    let mend = |_: &str| {
-        format!(
+    // `0 2097152 crypt aes-xts-plain64 :64:logon:… 0 8:16 32768 2 no_read_workqueue no_write_workqueue`
+    let table = said(seen.machine, "dmsetup", &["table", &name]).unwrap_or_default();
+    let words: Vec<&str> = table.split_whitespace().collect();
+    let cipher = words.get(3).filter(|_| words.get(2) == Some(&"crypt"));
+    let by = cipher.map_or_else(String::new, |cipher| format!(" ({cipher})"));
+    let is_direct = ["no_read_workqueue", "no_write_workqueue"].iter().all(|flag| words.contains(flag));
+    let threads = match (cipher, is_direct) {
+        (None, _) => "",
+        (Some(_), false) => ", in threads of dm-crypt that I/Os wait for",
+        (Some(_), true) => ", without a detour over threads",
+    };
+    let says = format!("this host encrypts {}{by}: each byte costs CPU time here{threads}", seen.name);
+    let mend = |_: &str| match is_direct {
+        true => "cryptsetup benchmark shows how many bytes per second these CPUs encrypt.".to_owned(),
+        false => format!(
             "On flash, without a detour over threads: cryptsetup refresh --perf-no_read_workqueue \
              --perf-no_write_workqueue {name}"
-        )
+        ),
     };
     Some(seen.note(NoteKind::Encrypted, &file, uuid, says, mend))
 }
 
+#[cfg(test)]
+mod page_tests;
 #[cfg(test)]
 mod rows_tests;
 #[cfg(test)]

@@ -14,6 +14,7 @@ use procfs::{Current, DiskStat, DiskStats};
 
 use crate::cpu::{CpuSnapshot, cpu_snapshot};
 use crate::gap::GapWatch;
+use crate::machine::Machine;
 use crate::path::{LinkWatch, TcpWatch};
 
 /// Samples the host each period until it is stopped or dropped.
@@ -198,14 +199,24 @@ struct CounterSnapshot {
     at: Instant,
     cpu: CpuSnapshot,
     disks: HashMap<String, DiskStat>,
+    swap_bytes: Option<u64>,
 }
 
 impl CounterSnapshot {
     fn now() -> Self {
         let disks = DiskStats::current().map(|stats| stats.0).unwrap_or_default();
         let disks = disks.into_iter().map(|disk| (disk.name.clone(), disk)).collect();
-        Self { at: Instant::now(), cpu: cpu_snapshot(), disks }
+        Self { at: Instant::now(), cpu: cpu_snapshot(), disks, swap_bytes: swapped(&Machine::this()) }
     }
+}
+
+/// Bytes that were moved between memory and swap since the host started; `None` without swap.
+fn swapped(machine: &Machine) -> Option<u64> {
+    // The first line is of titles.
+    let has_swap = machine.text("/proc/swaps").ok()?.lines().nth(1).is_some();
+    let text = machine.text("/proc/vmstat").ok().filter(|_| has_swap)?;
+    let pages = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok());
+    Some((pages("pswpin ")? + pages("pswpout ")?).saturating_mul(procfs::page_size()))
 }
 
 /// How late timers fired.
@@ -250,6 +261,7 @@ fn sample(
         tester_cpu_ns: cpu.tester_ns,
         timer_late_mean_ns: ns(lateness.mean()),
         timer_late_max_ns: ns(lateness.max),
+        swap_bytes: to.swap_bytes.zip(from.swap_bytes).map(|(to, from)| to.saturating_sub(from)),
         disks: devices.iter().filter_map(disk).collect(),
         tcp: Vec::new(),
         links: Vec::new(),
@@ -285,6 +297,7 @@ fn ns(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::captured::Captured;
 
     #[test]
     fn disk_counters_become_differences_in_bytes() {
@@ -313,6 +326,19 @@ mod tests {
             std::fs::write(folder.path().join("md/sync_action"), stands).unwrap();
             assert_eq!(sync_action(folder.path()).as_deref(), expected);
         }
+    }
+
+    #[test]
+    fn pages_that_were_swapped_are_counted_where_there_is_swap() {
+        let of = |swaps: &str| {
+            let machine = Captured::new();
+            machine.file("proc/swaps", swaps.as_bytes());
+            machine.file("proc/vmstat", b"nr_free_pages 9\npswpin 3\npswpout 4\npswpouts 9\n");
+            swapped(&machine.machine())
+        };
+        let titles = "Filename Type Size Used Priority\n";
+        assert_eq!(of(titles), None);
+        assert_eq!(of(&format!("{titles}/dev/sda2 partition 1 0 -2\n")), Some(7 * procfs::page_size()));
     }
 
     #[test]

@@ -356,6 +356,10 @@ pub struct HostSample {
     pub timer_late_mean_ns: u64,
     /// Largest lateness, ns.
     pub timer_late_max_ns: u64,
+    /// Bytes that the kernel moved between memory and swap; `None` where it has none, and in records of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub swap_bytes: Option<u64>,
     /// I/O of the block devices under the targets, by all processes.
     pub disks: Vec<DiskSample>,
     /// Samples of this process's TCP connections to the targets.

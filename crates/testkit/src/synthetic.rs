@@ -190,6 +190,7 @@ fn sample(at_ns: u64, bytes: u64) -> HostSample {
         tester_cpu_ns: SECOND_NS / 50,
         timer_late_mean_ns: 60_000,
         timer_late_max_ns: 400_000,
+        swap_bytes: None,
         disks: vec![DiskSample { device: "sdb1".into(), read_bytes: bytes, ..DiskSample::default() }],
         tcp: vec![],
         links: vec![],

@@ -11,6 +11,8 @@ use super::{PathFault, packet_bytes};
 /// Drops up to this count and this share of all packets come from broadcasts and probes.
 const DROPPED_MIN: u64 = 100;
 const DROPPED_SHARE: f64 = 1e-3;
+/// Speed up to which a link is slow for storage, Mbit/s.
+const SLOW_MBIT: u32 = 100;
 /// Sizes that switches for standard frames let pass: some count VLAN tags.
 const STANDARD_BYTES: std::ops::RangeInclusive<u32> = 1500..=1530;
 
@@ -229,7 +231,7 @@ fn of_interfaces(paths: &[PathFacts]) -> Vec<PathFault> {
             [one] => format!("path {one} ({})", paths[*one].portal),
             several => format!("paths {}", numbers(several)),
         };
-        [members_down(&name, of), duplex(&name, of), counters(&name, of)]
+        [members_down(&name, of), slow_link(&name, of), duplex(&name, of), counters(&name, of)]
     });
     faults.flatten().collect()
 }
@@ -260,6 +262,23 @@ fn members_down(name: &str, bond: &InterfaceFacts) -> Option<PathFault> {
         ),
         "Check the cable and the switch port of that member.",
     ))
+}
+
+/// Links of 10 and 100 Mbit/s are seldom chosen: a broken pair of wires in a cable makes one of a faster link.
+fn slow_link(name: &str, interface: &InterfaceFacts) -> Option<PathFault> {
+    let mbit = interface.speed_mbit_s.filter(|mbit| (1..=SLOW_MBIT).contains(mbit))?;
+    // Virtual interfaces state some speed or other.
+    let is_hardware = interface.lower.is_empty() && interface.kind.is_empty();
+    (is_hardware && interface.state == LinkState::Up).then(|| {
+        PathFault::new(
+            format!(
+                "{name}: {} has negotiated {mbit} Mbit/s: at most {:.1} MB/s.",
+                interface.name,
+                f64::from(mbit) / 8.0
+            ),
+            "Use a cable with all four pairs and a faster port; ethtool shows what each end offers.",
+        )
+    })
 }
 
 fn duplex(name: &str, interface: &InterfaceFacts) -> Option<PathFault> {

@@ -79,7 +79,7 @@ use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
 use Severity::{Info, Warning};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 102] = [
+pub(crate) const RULES: [Rule; 103] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
@@ -167,6 +167,7 @@ pub(crate) const RULES: [Rule; 102] = [
         .with(Disturbs("the tester itself, near its own limit")),
     Rule::new("busy-host", Step(host::busy_host)).with(Disturbs("busy CPUs")),
     Rule::new("steal", Step(host::steal)).with(Disturbs("CPU time that the hypervisor took")),
+    Rule::new("swapping", Step(host::swapping)).with(Disturbs("swapping")),
     Rule::new("late-timers", Step(host::late_timers)).with(Disturbs("timers that fired late")),
     Rule::new("foreign-io", Step(neighbour::foreign_io))
         .with(Disturbs("I/O of other programs on the same disks")),
@@ -204,6 +205,15 @@ mod tests {
                 rule.id
             );
             assert!(RULES[..index].iter().all(|other| other.id != rule.id), "{}", rule.id);
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_shows_stands_on_the_page_of_facts() {
+        let page = include_str!("../../../../docs/reference/host-facts.md");
+        let (_, planted) = page.split_once("<!-- planted -->").unwrap();
+        for rule in RULES.iter().filter(|rule| matches!(rule.check, Note(..))) {
+            assert!(planted.contains(&format!("\n| {} |", rule.id)), "{}", rule.id);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! About the host: whether the tester had the machine to itself, and whether it was the bottleneck.
 
 use assay_record::StepCpu;
+use assay_spec::units::MIB;
 
 use super::{Fired, StepCase, flush_wait};
 use crate::figures::{time, whole};
@@ -8,6 +9,8 @@ use crate::finding::{Evidence, Severity};
 
 /// Share of CPU time given to other guests above which latencies are not the storage's alone.
 const STEAL_MAX: f64 = 0.02;
+/// Swapping below this, MiB/s, is what a host does now and then.
+const SWAP_MIB_PER_S: f64 = 1.0;
 /// Lateness of timers above which a wake-up is a part of every latency.
 const LATE_MEAN_MAX_NS: f64 = 1e6;
 /// One wake-up later than this is a slow I/O in the tail.
@@ -133,6 +136,23 @@ pub(super) fn steal_of(case: StepCase<'_>, only: Option<&str>) -> Option<Fired> 
         evidence: vec![Evidence::new("steal", steal * 100.0, "%")],
         next: "Run on a less shared host, or reserve CPU for this guest.",
         weight: steal,
+    })
+}
+
+/// The kernel moved memory to swap and back.
+pub(super) fn swapping(case: StepCase<'_>) -> Option<Fired> {
+    let host = &case.step.host;
+    let mib = host.swap_bytes as f64 / MIB as f64;
+    let mib_per_s = mib / host.seconds;
+    (host.seconds >= 1.0 && mib_per_s > SWAP_MIB_PER_S).then(|| Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "This host moved {mib_per_s:.1} MiB/s between memory and swap: memory is short, and programs, also those \
+             that serve I/O, wait for it."
+        ),
+        evidence: vec![Evidence::new("swapped", mib_per_s, "MiB/s")],
+        next: "Stop what takes the memory (ps aux --sort=-rss | head), then run again.",
+        weight: mib_per_s,
     })
 }
 

@@ -470,6 +470,26 @@ fn counters_speak_from_the_first_error_and_from_a_thousandth_dropped() {
     assert!(says(&[half])[0].contains("half duplex"));
 }
 
+/// A cable with a broken pair was a speed in a list, and no fault.
+#[test]
+fn a_link_of_100_mbit_per_second_is_a_fault_of_hardware() {
+    let at = |mbit: u32, kind: &str| {
+        let mut path = path(1, 1500);
+        interface(&mut path).speed_mbit_s = Some(mbit);
+        interface(&mut path).kind = kind.to_owned();
+        says(&[path])
+    };
+    assert_eq!(
+        at(100, ""),
+        [
+            "path 0 (10.0.1.2): eth1 has negotiated 100 Mbit/s: at most 12.5 MB/s. Use a cable with all four pairs and a \
+          faster port; ethtool shows what each end offers."
+        ]
+    );
+    assert!(at(1000, "").is_empty() && at(0, "").is_empty());
+    assert!(at(10, "tun").is_empty(), "virtual ones state some speed or other");
+}
+
 fn clean() -> (RunHeader, RunSummary) {
     run("[[test]]\nname = \"t\"\naccess = [{ size = \"8KiB\", read = 65, random = 60 }]\n\
         outstanding = 16\nrun = \"4s\"\n")

@@ -286,6 +286,17 @@ fn a_file_in_many_small_pieces_is_fragmented() {
 }
 
 #[test]
+fn swapping_counts_above_a_mebibyte_per_second() {
+    let at = |bytes: u64| {
+        move |_: &mut RunHeader, s: &mut RunSummary| {
+            (s.steps[0].host.seconds, s.steps[0].host.swap_bytes) = (4.0, bytes);
+        }
+    };
+    assert!(fires("swapping", at((4 << 20) + 1)));
+    assert!(!fires("swapping", at(4 << 20)));
+}
+
+#[test]
 fn late_timers_count_above_a_millisecond_mean_or_twenty_worst() {
     assert!(fires("late-timers", |_, s| s.steps[0].host.timer_late_mean_ns = 1_000_001.0));
     assert!(!fires("late-timers", |_, s| s.steps[0].host.timer_late_mean_ns = 1_000_000.0));

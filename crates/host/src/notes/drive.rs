@@ -12,47 +12,6 @@ const SHORT_EXIT_US: i64 = 100;
 /// Thousandths of a degree in one.
 const MILLI: f64 = 1000.0;
 
-/// The link of a SATA disk sleeps between commands.
-pub(super) fn sata_sleeps(seen: &Seen<'_>) -> Option<HostNote> {
-    let host = seen.folder.ancestors().find(|folder| {
-        name_of(folder).strip_prefix("host").is_some_and(|number| number.parse::<u32>().is_ok())
-    })?;
-    let file = host.join("scsi_host").join(name_of(host)).join("link_power_management_policy");
-    let policy = attribute(&file)
-        .filter(|policy| policy.starts_with("min_power") || policy.starts_with("med_power"))?;
-    let says = format!(
-        "the SATA link of {} sleeps between commands: an I/O after a pause first waits for the link, up to 10 ms",
-        seen.name
-    );
-    let mend = |path: &str| format!("Keep it awake for the test: echo max_performance > {path}");
-    Some(seen.note(NoteKind::DriveSleeps, &file, policy, says, mend))
-}
-
-/// A SATA link at 1.5 or 3 Gbit/s on a port that can more, without an order of the kernel.
-pub(super) fn slow_sata(seen: &Seen<'_>) -> Option<HostNote> {
-    let port = seen.folder.ancestors().find(|folder| {
-        name_of(folder).strip_prefix("ata").is_some_and(|number| number.parse::<u32>().is_ok())
-    })?;
-    let link = format!("link{}", name_of(port).strip_prefix("ata")?);
-    let link = port.join(&link).join("ata_link").join(&link);
-    let rate =
-        |file: &str| -> Option<f64> { attribute(&link.join(file))?.split_whitespace().next()?.parse().ok() };
-    let (now, can) = (rate("sata_spd")?, rate("hw_sata_spd_limit").unwrap_or(6.0));
-    // What the kernel has ordered is a note of its own.
-    let ordered = rate("sata_spd_limit").unwrap_or(can);
-    let file = link.join("sata_spd");
-    (now < can && ordered >= can).then(|| {
-        let says = format!(
-            "the SATA link of {} runs at {now} Gbit/s, and its port can {can}: at most {:.0} MB/s",
-            seen.name,
-            now * 93.0
-        );
-        let mend =
-            |_: &str| "Another cable, or a backplane for that speed; an older disk can no more.".to_owned();
-        seen.note(NoteKind::NarrowLink, &file, format!("{now} Gbps"), says, mend)
-    })
-}
-
 /// An NVMe drive may choose states that take long to leave (APST).
 pub(super) fn nvme_sleeps(seen: &Seen<'_>) -> Option<HostNote> {
     let is_controller = |folder: &&std::path::Path| {

@@ -70,7 +70,7 @@ pub(super) fn drive(seen: &Seen<'_>) -> Vec<HostNote> {
 }
 
 /// The notes on an answer of `nvme smart-log`.
-fn of_nvme(name: &str, said: &Value) -> Vec<HostNote> {
+pub(super) fn of_nvme(name: &str, said: &Value) -> Vec<HostNote> {
     let log: serde_json::Map<String, Value> = NVME_FIELDS
         .iter()
         .map(|(of_smartctl, own)| ((*of_smartctl).to_owned(), said[*own].clone()))
@@ -81,7 +81,7 @@ fn of_nvme(name: &str, said: &Value) -> Vec<HostNote> {
 }
 
 /// The notes on an answer of `smartctl`.
-fn of_smart(name: &str, said: &Value) -> Vec<HostNote> {
+pub(super) fn of_smart(name: &str, said: &Value) -> Vec<HostNote> {
     let number = |pointer: &str| said.pointer(pointer).and_then(whole);
     let nvme = |field: &str| number(&format!("/{NVME_LOG}/{field}"));
     let mut notes = Vec::new();

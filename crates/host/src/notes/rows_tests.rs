@@ -8,12 +8,12 @@ use super::mount::of_mount;
 use super::*;
 use crate::captured::Captured;
 
-const NVME: &str = "pci0/0000:01:00.0/nvme/nvme0/nvme0n1";
-const SDA: &str = "pci0/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sda";
+pub(super) const NVME: &str = "pci0/0000:01:00.0/nvme/nvme0/nvme0n1";
+pub(super) const SDA: &str = "pci0/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sda";
 
 /// The notes on one device below `sys/devices`. As in the kernel, `device` leads to the directory above the block
 /// devices of a disk.
-fn notes(folder: &str, files: &[(&str, &str)]) -> Vec<HostNote> {
+pub(super) fn notes(folder: &str, files: &[(&str, &str)]) -> Vec<HostNote> {
     let machine = Captured::new();
     for (file, text) in files {
         machine.file(file, text.as_bytes());
@@ -26,7 +26,7 @@ fn notes(folder: &str, files: &[(&str, &str)]) -> Vec<HostNote> {
 }
 
 /// The notes on a device with files of its own.
-fn with(folder: &str, files: &[(&str, &str)]) -> Vec<HostNote> {
+pub(super) fn with(folder: &str, files: &[(&str, &str)]) -> Vec<HostNote> {
     let files: Vec<(String, &str)> =
         files.iter().map(|(file, text)| (format!("sys/devices/{folder}/{file}"), *text)).collect();
     notes(folder, &files.iter().map(|(file, text)| (file.as_str(), *text)).collect::<Vec<_>>())
@@ -189,7 +189,7 @@ fn a_btrfs_that_works_on_its_own_is_shown() {
     assert_eq!(notes(SDA, &[("sys/fs/btrfs/u-1/devices/sdb/size", "1\n"), (operation, "balance\n")]), []);
 }
 
-fn host(files: &[(&str, &str)]) -> Vec<HostNote> {
+pub(super) fn host(files: &[(&str, &str)]) -> Vec<HostNote> {
     let machine = Captured::new();
     files.iter().for_each(|(file, text)| machine.file(file, text.as_bytes()));
     of_host(&machine.machine())
@@ -264,6 +264,32 @@ fn a_sata_link_below_the_speed_of_its_port_is_shown_once() {
     assert_eq!(of("6.0 Gbps\n", "6.0 Gbps\n"), []);
     let [ordered] = of("3.0 Gbps\n", "3.0 Gbps\n").try_into().unwrap();
     assert_eq!(ordered.kind, NoteKind::SlowedSata);
+}
+
+/// Where a port has no limit of its own, as most have, the kernel writes `<unknown>`: a port that it had slowed down was
+/// not shown, and of a slow link it was said that its port can 6 Gbit/s.
+#[test]
+fn a_port_without_a_limit_of_its_own_is_unknown_and_not_six() {
+    let link = |file: &str| format!("sys/devices/pci0/0000:00:17.0/ata3/link3/ata_link/link3/{file}");
+    let of = |now: &str, ordered: &str| {
+        let files = [("sata_spd", now), ("sata_spd_limit", ordered), ("hw_sata_spd_limit", "<unknown>\n")];
+        let files = files.map(|(file, text)| (link(file), text));
+        notes(SDA, &files.each_ref().map(|(file, text)| (file.as_str(), *text)))
+    };
+    one(
+        of("3.0 Gbps\n", "<unknown>\n"),
+        NoteKind::NarrowLink,
+        "the SATA link of sda runs at 3 Gbit/s: at most 279 MB/s",
+        "Another cable",
+    );
+    one(
+        of("3.0 Gbps\n", "3.0 Gbps\n"),
+        NoteKind::SlowedSata,
+        "the kernel has slowed the SATA port of sda to 3 Gbit/s, as it does after errors",
+        "Change the cable",
+    );
+    assert_eq!(of("6.0 Gbps\n", "<unknown>\n"), []);
+    assert_eq!(of("<unknown>\n", "<unknown>\n"), [], "nothing is plugged in");
 }
 
 #[test]

@@ -158,3 +158,31 @@ fn mapped_devices_show_encryption_and_thin_pools() {
     assert_eq!(pool.kind, NoteKind::Thin);
     assert_eq!(of("LVM-abc\n"), []);
 }
+
+/// The advice was to do without threads also where none were left.
+#[test]
+fn an_encrypted_device_says_its_cipher_and_whether_threads_do_the_work() {
+    let of = |flags: &str| {
+        let folder = "virtual/block/dm-0";
+        let [uuid, name] = ["uuid", "name"].map(|file| format!("sys/devices/{folder}/dm/{file}"));
+        let table = format!("0 2097152 crypt aes-xts-plain64 :64:logon:cryptsetup:x 0 8:16 32768{flags}\n");
+        one(
+            folder,
+            &[
+                (&uuid, "CRYPT-LUKS2-aa-vault\n"),
+                (&name, "vault\n"),
+                ("programs/dmsetup table vault", &table),
+            ],
+        )
+    };
+    let threads = of("");
+    assert_eq!(
+        threads.says,
+        "this host encrypts dm-0 (aes-xts-plain64): each byte costs CPU time here, in threads of dm-crypt that I/Os \
+         wait for"
+    );
+    assert!(threads.mend.ends_with("--perf-no_write_workqueue vault"), "{threads:?}");
+    let direct = of(" 2 no_read_workqueue no_write_workqueue");
+    assert!(direct.says.ends_with(", without a detour over threads"), "{direct:?}");
+    assert!(direct.mend.starts_with("cryptsetup benchmark"), "{direct:?}");
+}
