@@ -22,6 +22,10 @@ const RULED_OUT: f64 = 0.01;
 const NAMED_MAX: usize = 5;
 /// Most hypotheses in a drawing.
 const DRAWN_MAX: usize = 6;
+/// Columns of a line of the drawing beside the name and the bars.
+const DRAWN_BESIDE: usize = 11;
+/// Columns of a name in the drawing at least.
+const DRAWN_NAME_MIN: usize = 12;
 
 /// Returns the diagnosis of a run as text: the cause, its evidence and what mends it, and for [`Detail::Full`] the
 /// numbers behind them; `None` for a run that is none.
@@ -72,7 +76,7 @@ fn behind(of: &Diagnosis, options: TextOptions) -> String {
         }
     }
     text.push_str(&rows(of, options));
-    text.push_str(&drawing(of));
+    text.push_str(&drawing(of, options.width));
     text
 }
 
@@ -95,7 +99,7 @@ fn measured(row: &Row) -> String {
 
 /// The table: an experiment, what each of the first two expects, and what was measured.
 fn rows(of: &Diagnosis, options: TextOptions) -> String {
-    let name = |index: usize| of.odds.get(index).map_or("", |odds| odds.cause.name());
+    let name = |index: usize| of.odds.get(index).map_or("", |odds| odds.name);
     let mut table = Table::new(vec![
         // `the load itself` stays whole, and the other names stay readable: what B expects goes before that.
         Column::text("Experiment").narrow(Narrow::Cut(15)),
@@ -113,20 +117,39 @@ fn rows(of: &Diagnosis, options: TextOptions) -> String {
             measured(row).into(),
         ]);
     }
-    let says = format!("A is {}, B is {}:", name(0), name(1));
+    let says = format!("A is {}; B is {}:", name(0), name(1));
     format!("\n{}\n{}", wrap(&says, options.prose(), "  "), table.text(options.width).text)
 }
 
-/// Odds after each experiment, a bar each.
-fn drawing(of: &Diagnosis) -> String {
+/// Odds after each experiment, a bar each, in at most so many columns.
+fn drawing(of: &Diagnosis, width: usize) -> String {
     let mut text = format!("\nOdds after each of {} experiments:\n", of.series.len());
-    for cause in drawn(of) {
+    let drawn: Vec<Cause> = drawn(of).collect();
+    let longest = drawn.iter().map(|cause| name(of, *cause).chars().count()).max().unwrap_or(0);
+    let room = width
+        .saturating_sub(of.series.len() + DRAWN_BESIDE)
+        .clamp(DRAWN_NAME_MIN, longest.max(DRAWN_NAME_MIN));
+    for cause in drawn {
         let bars: String =
             of.series.iter().map(|point| bar(probability(&point.probabilities, cause))).collect();
         let last = of.odds.iter().find(|odds| odds.cause == cause).map_or(0.0, |odds| odds.probability);
-        text.push_str(&format!("  {:<24} {bars} {:>5.1} %\n", cause.name(), last * 100.0));
+        let name = cut(name(of, cause), room);
+        text.push_str(&format!("  {name:<room$} {bars} {:>5.1} %\n", last * 100.0));
     }
     text
+}
+
+/// A name in at most so many columns.
+fn cut(name: &str, columns: usize) -> String {
+    match name.chars().count() > columns {
+        true => name.chars().take(columns.saturating_sub(1)).chain(['…']).collect(),
+        false => name.to_owned(),
+    }
+}
+
+/// The name of a cause in the field's words.
+fn name(of: &Diagnosis, cause: Cause) -> &'static str {
+    of.odds.iter().find(|odds| odds.cause == cause).map_or(cause.name(), |odds| odds.name)
 }
 
 fn drawn(of: &Diagnosis) -> impl Iterator<Item = Cause> + '_ {
@@ -209,11 +232,9 @@ fn table(of: &Diagnosis) -> String {
 }
 
 fn chart(of: &Diagnosis) -> String {
-    let name =
-        |cause: Cause| of.odds.iter().find(|odds| odds.cause == cause).map_or(cause.name(), |of| of.name);
     let lines: Vec<Line> = drawn(of)
         .map(|cause| Line {
-            name: name(cause).to_owned(),
+            name: name(of, cause).to_owned(),
             pieces: vec![
                 (1..)
                     .zip(&of.series)
@@ -242,7 +263,56 @@ fn chart(of: &Diagnosis) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_diagnose::{Odds, SeriesPoint};
     use assay_record::Experiment;
+
+    /// They were the names of files: `iops-cap`, `none-of-these`.
+    #[test]
+    fn suspects_are_drawn_by_the_names_of_the_field() {
+        let odds = |cause, name, probability| Odds { cause, name, probability };
+        let both = [(Cause::TargetPerByte, 0.9), (Cause::IopsCap, 0.1)];
+        let point = || SeriesPoint { experiment: Experiment::Base, probabilities: both.to_vec() };
+        let of = Diagnosis {
+            odds: vec![
+                odds(Cause::TargetPerByte, "the target's software, which costs time for each byte", 0.9),
+                odds(Cause::IopsCap, "a limit on operations per second", 0.1),
+            ],
+            series: (0..13).map(|_| point()).collect(),
+            ..nothing()
+        };
+        let wide = drawing(&of, 120);
+        assert!(
+            wide.contains("  the target's software, which costs time for each byte ▇▇▇▇▇▇▇▇▇▇▇▇▇  90.0 %"),
+            "{wide}"
+        );
+        assert!(wide.contains("  a limit on operations per second                      ▁"), "{wide}");
+        for width in [60, 80, 120] {
+            let text = drawing(&of, width);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+            assert!(text.contains("a limit on operations per second"), "{text}");
+        }
+        assert!(
+            rows(&of, TextOptions { width: 110, ..TextOptions::default() })
+                .contains("B is a limit on operations")
+        );
+    }
+
+    fn nothing() -> Diagnosis {
+        Diagnosis {
+            says: String::new(),
+            evidence: String::new(),
+            load: String::new(),
+            iops: 0.0,
+            odds: Vec::new(),
+            rows: Vec::new(),
+            ruled_out: Vec::new(),
+            helps: String::new(),
+            unknown: String::new(),
+            changed: String::new(),
+            series: Vec::new(),
+            is_settled: false,
+        }
+    }
 
     #[test]
     fn names_of_the_table_stay_whole_at_80_columns() {
@@ -258,20 +328,7 @@ mod tests {
             factor: 1.0,
             misfit: 0.0,
         };
-        let of = Diagnosis {
-            says: String::new(),
-            evidence: String::new(),
-            load: String::new(),
-            iops: 0.0,
-            odds: Vec::new(),
-            rows: quantities.iter().map(row).collect(),
-            ruled_out: Vec::new(),
-            helps: String::new(),
-            unknown: String::new(),
-            changed: String::new(),
-            series: Vec::new(),
-            is_settled: false,
-        };
+        let of = Diagnosis { rows: quantities.iter().map(row).collect(), ..nothing() };
         for (columns, has_second) in [(110, true), (80, false)] {
             let text = rows(&of, TextOptions { width: columns, ..TextOptions::default() });
             assert!(text.lines().all(|line| line.chars().count() <= columns), "{text}");
