@@ -1,5 +1,10 @@
 //! Maps of simulated surfaces: what is planted is named, and noise is not.
 
+use std::cell::RefCell;
+
+use assay_model::array::parse;
+use assay_model::des::{Simulation, VirtualOp};
+use assay_model::raid::Kind;
 use assay_spec::random::split_mix;
 use assay_surface::{
     Finding, Ground, Look, Order, Outcome, Sample, SurfaceMap, Survey, Why, compare, map_of, places_of_load,
@@ -453,5 +458,43 @@ fn a_slow_half_is_a_slow_region() {
         );
         assert!((5.0..20.0).contains(&region.times), "{region:?}");
         assert_eq!(of(1.0, seed), None);
+    }
+}
+
+/// The simulated disk of the model had one transfer rate, so that a map of it showed no zones.
+#[test]
+fn the_zones_of_a_simulated_disk_are_named_in_both_orders() {
+    const DISK: &str = include_str!("../../../arrays/hdd-7200.toml");
+    const CAPACITY: u64 = 6_000_000_000_000;
+    let array = parse("hdd-7200", DISK).unwrap();
+    for order in [Order::Random, Order::Sequential] {
+        let disk = RefCell::new(Simulation::new(&array, CAPACITY, 1, 1));
+        let read = |moment: &mut Moment| {
+            let mut disk = disk.borrow_mut();
+            let op = VirtualOp {
+                member: 0,
+                kind: Kind::Read,
+                offset_bytes: moment.look.offset_bytes,
+                size_bytes: moment.look.size_bytes.into(),
+                flush_every: None,
+            };
+            disk.submit(moment.at_ns, op).unwrap();
+            let done = loop {
+                let due = disk.next_event_ns().unwrap();
+                if let Some(done) = disk.next_completion_before(due) {
+                    break done;
+                }
+            };
+            ((done.at_ns - moment.at_ns) as f64 / MS, Outcome::Data)
+        };
+        let map = survey(CAPACITY, 4000, (order, 5), &read);
+        let zoned = map.findings.iter().find_map(|finding| match finding {
+            Finding::Zoned { first_mib_per_s, last_mib_per_s, .. } => {
+                Some((*first_mib_per_s, *last_mib_per_s))
+            }
+            _ => None,
+        });
+        let (first, last) = zoned.unwrap_or_else(|| panic!("{order:?}: {:?}", map.findings));
+        assert!((140.0..155.0).contains(&first) && (80.0..95.0).contains(&last), "{first} to {last} MiB/s");
     }
 }

@@ -493,6 +493,11 @@ impl Core {
         }
     }
 
+    /// Disks have streamed nothing ahead of now: what comes next follows an I/O at another place.
+    pub(crate) fn stream_begins(&mut self) {
+        self.stream_free_ns = self.stream_free_ns.max(self.now_ns);
+    }
+
     /// Takes a write into the write-back cache and starts its drain.
     fn buffer(&mut self, slot: u32, t: u64) {
         let io_cost = self.slots[slot as usize].io_cost;

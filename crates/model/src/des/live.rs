@@ -11,16 +11,22 @@ use super::core::{Core, Step};
 use super::heap::{INDEX_LIMIT, TIME_LIMIT_NS};
 use super::op::VirtualOp;
 use crate::array::Array;
-use crate::num::{share, whole};
+use crate::facts::usable_bytes;
+use crate::num::{index, share, whole};
 use crate::quantity::Corner;
-use crate::raid::Kind;
+use crate::raid::{Kind, Phase};
 use crate::resolved::classes::{Flushes, Others};
-use crate::resolved::{ResolvedArray, Tables};
+use crate::resolved::{Media, ResolvedArray, Tables};
 use crate::rng::Rng;
 use crate::workload::{Region, Skew};
 
 /// Ends of recent I/Os per member: an I/O that starts at one of them is sequential.
 const STREAMS: usize = 64;
+
+/// Parts of the span, each with the transfer rate that disks have there.
+const ZONES: u32 = 32;
+/// Transfer times that differ by less are of one zone.
+const ONE_ZONE: f64 = 0.01;
 
 /// An I/O that completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +75,7 @@ struct CostKey {
     held: Held,
     flushes: Option<Flushes>,
     size_bytes: u64,
+    zone: usize,
 }
 
 /// A flush on its way.
@@ -87,6 +94,12 @@ struct MemberHistory {
 }
 
 impl MemberHistory {
+    /// Returns whether an I/O starts where the last one ended, and that one was random: the heads are there, and have
+    /// read nothing ahead.
+    fn follows_random(&self, op: VirtualOp) -> bool {
+        self.last_random && self.ends.back() == Some(&op.offset_bytes)
+    }
+
     /// Returns whether an I/O starts where a recent one ended, and remembers its own end in that one's place.
     fn continues(&mut self, op: VirtualOp) -> bool {
         let known = self.ends.iter().position(|end| *end == op.offset_bytes);
@@ -128,6 +141,8 @@ pub struct Simulation {
     flushes: Vec<Option<FlushInFlight>>,
     /// The costs of the cases that an I/O may meet, each with the cumulative share of 2^32.
     io_costs: HashMap<CostKey, Vec<(u64, u32)>>,
+    /// How much longer disks transfer in each part of the span than on average; empty where all parts are alike.
+    zone_times: Vec<f64>,
     /// What the read cache holds, where that is followed block by block.
     cached: Option<Cached>,
     rng: Rng,
@@ -149,8 +164,10 @@ impl Simulation {
             &mut Tables::default(),
         );
         let outstanding = outstanding.clamp(1, INDEX_LIMIT - 1);
+        let zone_times = zone_times(&resolved.media, share(span_bytes as f64, usable_bytes(array)));
         Self {
             core: Core::new(&resolved, outstanding, seed),
+            zone_times,
             resolved,
             outstanding,
             arrival: Arrival::InOrder,
@@ -243,7 +260,8 @@ impl Simulation {
             Some(_) => Held::No,
         };
         let flushes = op.flush_every.filter(|_| op.kind == Kind::Write).map(|every| self.flushes(every));
-        let key = CostKey { kind: op.kind, position, held, flushes, size_bytes: op.size_bytes };
+        let zone = self.zone(op.offset_bytes);
+        let key = CostKey { kind: op.kind, position, held, flushes, size_bytes: op.size_bytes, zone };
         let io_cost = self.io_cost(key);
         let id = self.next_id;
         self.next_id += 1;
@@ -293,9 +311,18 @@ impl Simulation {
         self.core.now_ns = self.core.now_ns.max(now_ns);
     }
 
+    /// The part of the span that an offset lies in; 0 where all are alike.
+    fn zone(&self, offset_bytes: u64) -> usize {
+        let part = share(offset_bytes as f64, self.resolved.span_bytes) * f64::from(ZONES);
+        index(whole(part.floor())).min(self.zone_times.len().saturating_sub(1))
+    }
+
     /// Sequential = starts where a recent I/O of its member ended, or at the member's start.
     fn position(&mut self, op: VirtualOp) -> Position {
         let member = self.members.entry(op.member).or_default();
+        if member.follows_random(op) {
+            self.core.stream_begins();
+        }
         // A rewound cursor starts at the beginning, or one request after it (Iometer's reopen).
         let is_start = op.offset_bytes <= op.size_bytes;
         let continues = match self.arrival {
@@ -327,8 +354,12 @@ impl Simulation {
 
     /// Makes the cases that an I/O may meet known: one, unless members have failed.
     fn cases(&mut self, key: CostKey) -> Vec<(u64, u32)> {
-        let CostKey { kind, position, held, flushes, size_bytes } = key;
+        let CostKey { kind, position, held, flushes, size_bytes, zone } = key;
         let mut io_cost = self.resolved.io_cost(kind, position == Position::Random, size_bytes as f64);
+        if let Some(times) = self.zone_times.get(zone) {
+            io_cost.stream_ns *= times;
+            io_cost.phases = io_cost.phases.map(|phase| Phase { bytes: phase.bytes * times, ..phase });
+        }
         if position == Position::Stream {
             io_cost.serial_ns = 0.0;
         }
@@ -355,4 +386,15 @@ impl Simulation {
         }
         known
     }
+}
+
+/// How much longer a disk transfers the same bytes in each part of the first `fraction` of its capacity than it does
+/// there on average; empty for drives, and where all of that is one zone.
+fn zone_times(media: &Media, fraction: f64) -> Vec<f64> {
+    let Media::Disk(disk, _) = media else { return Vec::new() };
+    let part = fraction / f64::from(ZONES);
+    let rate = |from: f64, fraction: f64| disk.mean_rate(from, fraction).min(disk.port_bytes_s);
+    let of_all = rate(0.0, fraction);
+    let times: Vec<f64> = (0..ZONES).map(|zone| of_all / rate(part * f64::from(zone), part)).collect();
+    if times.iter().any(|times| (times - 1.0).abs() > ONE_ZONE) { times } else { Vec::new() }
 }

@@ -92,6 +92,40 @@ fn following_offsets_are_a_stream() {
     close(iops * 65_536.0, 210e6, 0.02, "the outer zone's rate");
 }
 
+/// A read that continues a random one came at once, as if disks read ahead while they seek; and a disk transferred with
+/// the mean of its zones everywhere, so that no map showed them.
+#[test]
+fn a_disk_transfers_faster_at_its_outer_edge() {
+    const MIB: u64 = 1 << 20;
+    let capacity = 6_000_000_000_000;
+    let mut sim = Simulation::new(&array("hdd-7200"), capacity, 1, 1);
+    let mut now = 0;
+    let mut read = |offset_bytes| {
+        let op = VirtualOp { member: 0, kind: Kind::Read, offset_bytes, size_bytes: MIB, flush_every: None };
+        sim.submit(now, op).expect("there is room");
+        loop {
+            let at = sim.next_event_ns().expect("an I/O is in flight");
+            if let Some(done) = sim.next_completion_before(at) {
+                let takes_ns = done.at_ns - now;
+                now = done.at_ns;
+                return takes_ns as f64;
+            }
+        }
+    };
+    let mut mb_s = |part: u64| {
+        let mut takes_ns = 0.0;
+        for i in 0..50 {
+            let offset = capacity / 16 * part / MIB * MIB + i * 1000 * MIB;
+            read(offset);
+            takes_ns += read(offset + MIB);
+        }
+        50.0 * MIB as f64 / takes_ns * 1e3
+    };
+    // 207 and 107 MB/s of the platters, and then what the link takes behind them.
+    close(mb_s(0), 155.0, 0.03, "the outer zone");
+    close(mb_s(15), 92.0, 0.03, "the inner zone");
+}
+
 #[test]
 fn a_full_array_hands_the_refusal_back() {
     let mut sim = Simulation::new(&array("hdd-7200"), GIB, 2, 1);
