@@ -9,6 +9,7 @@ pub(crate) mod fail_if;
 pub(crate) mod fleet;
 pub(crate) mod foreign;
 pub(crate) mod journals;
+pub(crate) mod maps;
 pub(crate) mod offered;
 pub(crate) mod order;
 pub(crate) mod other_tools;

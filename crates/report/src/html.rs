@@ -30,7 +30,7 @@ use crate::number;
 pub use crate::svg::{escape, spark};
 pub use compare::{comparison, comparison_body};
 pub use live::{Live, Reference, ReferenceLevel, Span, TimeRange, over_time, values_over_time};
-pub use map::map;
+pub use map::{map, stored_map};
 pub use matrix::marked;
 pub use methods::page as methods;
 pub use prediction::prediction;

@@ -6,7 +6,7 @@ use assay_surface::{Cell, Comparison, Finding, Order, Stripe, SurfaceMap};
 use serde_json::{Value, json};
 
 use crate::layout::wrap;
-use crate::number::{long, separated, short, size};
+use crate::number::{long, minute, separated, short, size};
 use crate::options::{Detail, TextOptions};
 
 /// Most columns of the picture.
@@ -279,8 +279,10 @@ fn by_chance(chance: f64) -> String {
 }
 
 fn changes(since: &Comparison, listed: usize) -> Vec<String> {
+    let before =
+        since.before_unix_ms.map_or_else(|| "baseline".to_owned(), |ms| format!("map of {}", minute(ms)));
     let mut says = vec![format!(
-        "Since the baseline: the latency of the median place is {} times what it was.",
+        "Since the {before}: the latency of the median place is {} times what it was.",
         short(since.times_all)
     )];
     if since.changed.is_empty() {

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use assay_engine::StopSignal;
 use assay_prepare::{FillChoice, PrepareOptions, PreparedTargets};
+use assay_spec::units::{Bytes, SizeSpec};
 use assay_spec::{Address, Overrides, Plan, PlanFile};
 use assay_target::{
     AnyTarget, IoBuf, IoFailure, Member, Op, OpKind, OpenRequest, Opener, STOP_LIMIT, Target as _,
@@ -49,12 +50,14 @@ pub struct Reading<'r> {
 }
 
 impl Reader {
-    /// Inspects and opens a target that is there; creates, marks and fills nothing.
+    /// Inspects and opens a target that is there; creates, marks and fills nothing. `size` is how much of it is read,
+    /// where that is not all.
     ///
     /// # Errors
     /// Where it cannot be opened; nothing has changed then.
     pub fn open(
         address: &Address,
+        size: Option<Bytes>,
         options: PrepareOptions,
         opener: &Opener<'_>,
         stop: &StopSignal,
@@ -65,7 +68,7 @@ impl Reader {
             fill: FillChoice::Never,
             ..options
         };
-        let plan = plan();
+        let plan = plan(size);
         let host = crate::facts::host_facts();
         let open = assay_prepare::open(&plan, std::slice::from_ref(address), &options, &host, &mut || true)?;
         assay_engine::check_fit(&plan, &run_targets(open.targets()))?;
@@ -144,9 +147,11 @@ impl Reader {
 /// EIO: what the kernel reports of a device that ends early.
 const SHORT_READ: i32 = 5;
 
-fn plan() -> Plan {
+fn plan(size: Option<Bytes>) -> Plan {
     let file = PlanFile::parse("reads", PLAN).expect("a plan file");
-    file.resolve(&Overrides::default()).expect("a plan")
+    let mut overrides = Overrides::default();
+    overrides.size = size.map(SizeSpec::Bytes);
+    file.resolve(&overrides).expect("a plan")
 }
 
 fn lost(source: TargetLost) -> RunnerError {

@@ -1,4 +1,5 @@
-//! What the store keeps beside runs: prices, baselines and checks of targets, the tester's own ceilings, journals.
+//! What the store keeps beside runs: of targets prices, baselines, checks and maps; the tester's own ceilings;
+//! journals.
 
 use crate::error::StoreError;
 use crate::key::{is_relative, keys_among, target_key};
@@ -39,6 +40,20 @@ pub struct Checked {
     pub body: String,
 }
 
+/// A map of a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptMap {
+    /// Address of the target.
+    pub address: String,
+    /// When it was made, ms since 1970 UTC.
+    pub made_unix_ms: u64,
+    /// The map as JSON.
+    pub body: String,
+}
+
+/// Maps that are kept of a target, the newest: one a week for two years, 40 KB each.
+pub const MAPS_MAX: usize = 100;
+
 impl Reader {
     /// Returns every baseline, sorted by target and plan.
     pub fn baselines(&self) -> Result<Vec<Baseline>, StoreError> {
@@ -60,8 +75,27 @@ impl Reader {
         })
     }
 
-    /// Returns the address of every target that a run used, was checked, or has something set, sorted. Each is looked
-    /// up behind the one before: there are few, and their runs are many.
+    /// Returns when the maps of a target were made, ms since 1970 UTC, the newest first.
+    pub fn maps(&self, address: &str) -> Result<Vec<u64>, StoreError> {
+        let text = "SELECT made_unix_ms FROM map WHERE address = ?1 ORDER BY made_unix_ms DESC";
+        let read = |source| self.read_error(source);
+        let rows = self.database.rows(text, values![address]).map_err(read)?;
+        rows.iter()
+            .map(|row| Ok(u64::try_from(row.integer(0)?).unwrap_or(0)))
+            .collect::<Result<_, _>>()
+            .map_err(read)
+    }
+
+    /// Returns a map of a target as JSON; `None` where it has none of that time.
+    pub fn map(&self, address: &str, made_unix_ms: u64) -> Result<Option<String>, StoreError> {
+        let text = "SELECT body FROM map WHERE address = ?1 AND made_unix_ms = ?2";
+        let found = self.database.row(text, values![address, sql_ms(made_unix_ms)]);
+        let found = found.and_then(|row| row.map(|row| row.text(0).map(str::to_owned)).transpose());
+        found.map_err(|source| self.read_error(source))
+    }
+
+    /// Returns the address of every target that a run used, was checked or mapped, or has something set, sorted. Each
+    /// is looked up behind the one before: there are few, and their runs are many.
     pub fn target_addresses(&self) -> Result<Vec<String>, StoreError> {
         self.all(
             "WITH RECURSIVE used (address) AS (SELECT min(address) FROM run_target UNION ALL
@@ -69,6 +103,7 @@ impl Reader {
                 FROM used WHERE used.address IS NOT NULL)
              SELECT address FROM used WHERE address IS NOT NULL UNION SELECT address FROM checked
              UNION SELECT address FROM target UNION SELECT address FROM price UNION SELECT address FROM baseline
+             UNION SELECT address FROM map
              ORDER BY address",
             |row| Ok(row.text(0)?.to_owned()),
         )
@@ -148,6 +183,20 @@ impl Store {
              ON CONFLICT (address) DO UPDATE SET checked_unix_ms = excluded.checked_unix_ms, body = excluded.body",
             values![&checked.address, sql_ms(checked.checked_unix_ms), &checked.body],
         )
+    }
+
+    /// Keeps a map, and the newest [`MAPS_MAX`] of its target; `false` where there is one of that time already.
+    pub fn add_map(&self, map: &KeptMap) -> Result<bool, StoreError> {
+        let text = "INSERT INTO map (address, made_unix_ms, body) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+        let rows = self.execute(text, values![&map.address, sql_ms(map.made_unix_ms), &map.body])?;
+        self.put(
+            &format!(
+                "DELETE FROM map WHERE address = ?1 AND made_unix_ms NOT IN
+                 (SELECT made_unix_ms FROM map WHERE address = ?1 ORDER BY made_unix_ms DESC LIMIT {MAPS_MAX})"
+            ),
+            values![&map.address],
+        )?;
+        Ok(rows > 0)
     }
 
     /// Sets the price of a target, as text; `None` removes it.

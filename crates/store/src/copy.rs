@@ -23,13 +23,14 @@ const OF_RUN: [(&str, &str); 5] = [
     ("extract", "version, events, body, crc32c"),
 ];
 /// A table beside runs: its columns, and how many of them are its key.
-const BESIDE: [(&str, &str, usize); 6] = [
+const BESIDE: [(&str, &str, usize); 7] = [
     ("target", "address, \"array\"", 1),
     ("price", "address, price", 1),
     ("null_ceiling", "load, iops", 1),
     ("journal", "name, body", 1),
     ("baseline", "address, plan, run, label, set_unix_ms", 2),
     ("checked", "address, checked_unix_ms, body", 1),
+    ("map", "address, made_unix_ms, body", 2),
 ];
 
 /// The result of a copy.
@@ -39,7 +40,7 @@ pub struct Copied {
     pub copied: usize,
     /// Runs that were the same in both already.
     pub same: usize,
-    /// Rows beside runs that are the same in both: arrays and prices of targets, baselines, checks, journals.
+    /// Rows beside runs that are the same in both: arrays and prices of targets, baselines, checks, maps, journals.
     pub beside: usize,
     /// What is not the same in both, a sentence each.
     pub different: Vec<String>,

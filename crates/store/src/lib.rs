@@ -61,7 +61,7 @@ mod targets;
 mod writer;
 
 pub use address::{StoreAddress, StoreAddressError};
-pub use beside::{Baseline, BaselineOf, Checked};
+pub use beside::{Baseline, BaselineOf, Checked, KeptMap, MAPS_MAX};
 pub use copy::{Copied, copy};
 pub use error::StoreError;
 pub use extract::PackedExtract;

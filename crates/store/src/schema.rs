@@ -12,7 +12,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x4173_6179;
 
 /// Each entry takes the store from the format of its index to the next one. Never change an entry that was released:
 /// add one.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     "
     CREATE TABLE run (
         id              INTEGER PRIMARY KEY,
@@ -146,6 +146,14 @@ const MIGRATIONS: [&str; 8] = [
     CREATE INDEX run_p99 ON run (p99_us DESC, started_unix_ms DESC, id DESC);
     CREATE INDEX run_verdict ON run (verdict, started_unix_ms DESC, id DESC);
 "#,
+    "
+    CREATE TABLE map (
+        address      TEXT NOT NULL,               -- of a target
+        made_unix_ms INTEGER NOT NULL,
+        body         TEXT NOT NULL,               -- JSON of assay_surface::SurfaceMap
+        PRIMARY KEY (address, made_unix_ms)
+    ) STRICT;
+",
 ];
 
 /// What makes lists fast, and may be missing: it changes no format. SQLite and PostgreSQL have the same.

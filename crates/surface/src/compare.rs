@@ -22,6 +22,9 @@ pub struct Changed {
 /// What changed between two maps.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
+    /// When the earlier map was made, ms since 1970 UTC, if it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before_unix_ms: Option<u64>,
     /// The latency of the median cell now over that before.
     pub times_all: f64,
     /// Cells that changed more, by more than chance explains; in order of address.
@@ -45,5 +48,5 @@ pub fn compare(before: &SurfaceMap, now: &SurfaceMap) -> Option<Comparison> {
         let is_real = corrected(by.abs() / error, 2 * pairs.len()) < CHANCE_MAX && by.abs() > TIMES_MIN.ln();
         is_real.then_some(Changed { from_bytes: b.from_bytes, to_bytes: b.to_bytes, times: by.exp() })
     });
-    Some(Comparison { times_all: all.exp(), changed: changed.collect() })
+    Some(Comparison { before_unix_ms: before.made_unix_ms, times_all: all.exp(), changed: changed.collect() })
 }

@@ -24,7 +24,7 @@ mod zones;
 
 pub use compare::{Changed, Comparison, compare};
 pub use load::{LoadPlaces, SlowRegion, places_of_load};
-pub use map::{Cell, Finding, SurfaceMap, map_of};
+pub use map::{Cell, Finding, SCHEMA, SurfaceMap, map_of};
 pub use sample::{Look, Order, Outcome, Sample, Why};
 pub use stripe::{SlowMember, Stripe};
 pub use survey::{Ground, SIZE_MIN, Survey};

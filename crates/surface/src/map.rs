@@ -146,6 +146,9 @@ pub struct SurfaceMap {
     pub target: String,
     /// Number of bytes that are mapped, from the start.
     pub size_bytes: u64,
+    /// When it was made, ms since 1970 UTC; absent in maps of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_unix_ms: Option<u64>,
     /// In which order the cells were visited.
     pub order: Order,
     /// How long it took, seconds.
@@ -170,8 +173,8 @@ impl SurfaceMap {
     }
 }
 
-/// Version of the document.
-const SCHEMA: &str = "assay.map/1";
+/// Name and version of the document.
+pub const SCHEMA: &str = "assay.map/1";
 
 /// Returns the map of what a survey read.
 pub fn map_of(target: &str, survey: &Survey) -> SurfaceMap {
@@ -182,6 +185,7 @@ pub fn map_of(target: &str, survey: &Survey) -> SurfaceMap {
         schema: SCHEMA.into(),
         target: target.into(),
         size_bytes,
+        made_unix_ms: None,
         order: survey.order(),
         seconds: last as f64 / 1e9,
         reads: samples.len() as u64,

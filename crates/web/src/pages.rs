@@ -9,6 +9,7 @@ pub(crate) mod download;
 pub(crate) mod edit;
 pub(crate) mod files;
 pub(crate) mod login;
+pub(crate) mod map;
 pub(crate) mod metrics;
 pub(crate) mod new_run;
 pub(crate) mod now;

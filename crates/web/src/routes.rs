@@ -10,8 +10,8 @@ use crate::app::App;
 use crate::guard::guard;
 use crate::packed::packed;
 use crate::pages::{
-    api, asset, compare, delete, diagnose, download, edit, login, metrics, new_run, now, predict, run, runs,
-    targets,
+    api, asset, compare, delete, diagnose, download, edit, login, map, metrics, new_run, now, predict, run,
+    runs, targets,
 };
 use crate::texts::once_a_second;
 
@@ -43,6 +43,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/predict", get(predict::page))
         .route("/predict/part", get(predict::part))
         .route("/diagnose", get(diagnose::page))
+        .route("/map", get(map::page))
         .route("/metrics", get(metrics::page))
         .route("/methods", get(run::methods))
         .route("/login", get(login::page).post(login::sign_in))

@@ -26,6 +26,9 @@ Ctrl-C once ends the map and prints what is known by then.";
 pub(crate) struct MapArgs {
     /// What is mapped: a file, a block device, iscsi://…, nfs://…, sim:ARRAY or null:.
     pub(crate) target: String,
+    /// More targets, which are refused in words.
+    #[arg(hide = true)]
+    pub(crate) others: Vec<String>,
     /// Time for all reads: 30s, 2min, 10min.
     #[arg(long, default_value = "2min", value_name = "TIME")]
     pub(crate) budget: Nanos,

@@ -15,10 +15,12 @@ use assay_record::{Event, Outcome, RunEvent, RunHeader};
 use assay_results::{collector_of, completed};
 use assay_spec::random::split_mix;
 use assay_store::{Completed, EventLines, Importer, Namesake, Store, StoreError, WholeEvents, WholeRun};
+use assay_surface::SurfaceMap;
 
 use crate::args::ImportArgs;
 use crate::exit::Exit;
 use crate::output::terminal::{note, say};
+use crate::words::maps;
 use crate::words::result_files::{fio_logs, result_files};
 use crate::words::run_file::{self, Exported, is_export};
 use crate::words::store::open_store;
@@ -81,6 +83,12 @@ fn store_all(args: &ImportArgs, all: Vec<Import>) -> anyhow::Result<Exit> {
         let mut run = match import {
             Import::Run(run) => *run,
             Import::Result(result, _) => result.named(&store, &mut taken)?,
+            Import::Map(map) => {
+                let is_new = maps::keep(&store, &map)?;
+                let how = if is_new { "is stored" } else { "was stored already" };
+                note!("the map of {} {how}: assay serve shows it with its target", map.target);
+                continue;
+            }
         };
         run.label = args.label.clone().or(run.label);
         runs.push(run);
@@ -152,7 +160,7 @@ fn notes_of(all: &[Import]) -> Vec<String> {
     let results = || {
         all.iter().filter_map(|import| match import {
             Import::Result(result, notes) => Some((result.file(), notes)),
-            Import::Run(_) => None,
+            Import::Run(_) | Import::Map(_) => None,
         })
     };
     let files: BTreeSet<&str> = results().map(|(file, _)| file).collect();
@@ -181,6 +189,8 @@ enum Import {
     Run(Box<Whole>),
     /// Results of another tool, with what is to be known of them. The run has no name before it is stored.
     Result(Box<Whole>, Vec<String>),
+    /// A map by `assay map`.
+    Map(Box<SurfaceMap>),
 }
 
 /// A run that is ready to be stored.
@@ -235,6 +245,14 @@ fn understood(path: &Path, now_ms: u64) -> anyhow::Result<Import> {
     let name = path.display().to_string();
     let bytes = crate::words::foreign::bytes_of(path)?;
     let text = assay_interop::decode(&name, &bytes)?;
+    if let Some(map) = maps::parsed(&text) {
+        // A map of an earlier version does not say when it was made; its file does.
+        let of_file =
+            || path.metadata().and_then(|file| file.modified()).ok()?.duration_since(UNIX_EPOCH).ok();
+        let of_file_ms = || u64::try_from(of_file()?.as_millis()).ok();
+        let made_unix_ms = map.made_unix_ms.or_else(of_file_ms).or(Some(now_ms));
+        return Ok(Import::Map(Box::new(SurfaceMap { made_unix_ms, ..map })));
+    }
     let Some(result) = results::import(&name, &text)? else {
         bail!(
             "{name} is neither a file of assay export nor results of a tool that is known (`assay import --help` lists \

@@ -28,7 +28,7 @@ fn a_file_is_mapped_by_reading_and_compared_with_an_earlier_map() {
     story
         .assay(&["map", "t.dat", "--budget", "4s", "--sequential", "--baseline", "before.json"])
         .ends(DONE)
-        .says(&["ZEROS: 8 MiB to 16 MiB", "Since the baseline", "MiB/s", "32 MiB"]);
+        .says(&["ZEROS: 8 MiB to 16 MiB", "Since the map of 20", "MiB/s", "32 MiB"]);
     assert!(story.read("t.dat") == content(), "the file was changed");
     assert_eq!(story.files(), ["before.json", "t.dat"], "a map leaves nothing behind");
 }
@@ -41,6 +41,12 @@ fn a_map_creates_nothing_and_says_what_it_needs() {
     story.write("small.dat", vec![1; MIB]);
     story.assay(&["map", "small.dat"]).refused(&["small.dat holds 1 MiB", "4 MiB"]);
     story.assay(&["map", "small.dat", "-o", "map.txt"]).refused(&[".json"]);
+    // It was said of these that Assay fills no file that it did not create, and to use a larger --size.
+    for (bytes, says) in [(0, "holds 0 B"), (3000, "holds 2.9 KiB")] {
+        story.write("tiny.dat", vec![1; bytes]);
+        story.assay(&["map", "tiny.dat"]).refused(&[says, "a map needs 4 MiB"]);
+    }
+    story.assay(&["map", "small.dat", "tiny.dat"]).refused(&["a map is of one target", "tiny.dat"]);
     story.write("not.json", "{}");
     story
         .assay(&["map", "small.dat", "--baseline", "not.json"])
@@ -54,4 +60,36 @@ fn a_map_creates_nothing_and_says_what_it_needs() {
     story
         .assay(&["map", "t.dat", "--budget", "100ms", "--baseline", "null.json"])
         .refused(&["1 TiB", "8 MiB", "not the same"]);
+}
+
+/// Maps were files alone, which the server did not show.
+#[test]
+fn a_map_is_kept_where_there_is_a_store_and_can_be_imported() {
+    let story = Story::new();
+    story.write("t.dat", content());
+    let map = ["map", "t.dat", "--budget", "300ms", "-o", "map.json"];
+    story.assay(&map).ends(DONE);
+    story.assay(&["import", "map.json"]).ends(DONE).says(&["the map of t.dat is stored"]);
+    story.assay(&["import", "map.json"]).ends(DONE).says(&["the map of t.dat was stored already"]);
+    story.assay(&["map", "t.dat", "--budget", "300ms", "-o", "kept.json"]).ends(DONE);
+    story.assay(&["import", "kept.json"]).ends(DONE).says(&["the map of t.dat was stored already"]);
+    story.assay(&["runs"]).ends(DONE);
+    // One of an earlier version does not say when it was made; its file does.
+    let text = String::from_utf8(story.read("map.json")).unwrap();
+    let without: String = text.lines().filter(|line| !line.contains("made_unix_ms")).collect();
+    assert!(without.len() < text.len());
+    story.write("old.json", without);
+    story.assay(&["import", "old.json"]).ends(DONE).says(&["the map of t.dat is stored"]);
+}
+
+/// A simulated disk was mapped over its first 4 GiB, which lie in one zone.
+#[test]
+fn a_simulated_disk_is_mapped_whole_and_has_zones() {
+    let story = Story::new();
+    let map = story.assay(&["map", "sim:hdd-7200", "--budget", "8s", "--json"]).ends(DONE).json();
+    assert_eq!(map["size_bytes"].as_u64().unwrap() / 1_000_000_000, 5_999);
+    let findings = map["findings"].as_array().unwrap();
+    let zoned = findings.iter().find(|finding| finding["kind"] == "zoned");
+    let zoned = zoned.unwrap_or_else(|| panic!("{findings:?}"));
+    assert!(zoned["first_mib_per_s"].as_f64() > zoned["last_mib_per_s"].as_f64(), "{zoned}");
 }

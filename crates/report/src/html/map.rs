@@ -1,6 +1,6 @@
 //! A map of a target as one HTML file: latency over the addresses, with what is known of each place under the pointer.
 
-use assay_surface::{Cell, Comparison, SurfaceMap};
+use assay_surface::{Cell, Comparison, SurfaceMap, compare};
 
 use super::{page_end, page_start};
 use crate::map::{LISTED_MAX, below_ns, head, sentences_of};
@@ -14,8 +14,22 @@ const GIB_FROM: u64 = 4 << 30;
 
 /// The whole page.
 pub fn map(map: &SurfaceMap, since: Option<&Comparison>) -> String {
-    let mut page = page_start(&format!("Map of {}", map.target));
-    page.push_str(&format!("<h1>Map of {}</h1>\n<p>{}</p>\n", escape(&map.target), escape(&head(map))));
+    let title = format!("Map of {}", map.target);
+    let body = body(map, since);
+    format!("{}<h1>{}</h1>\n{body}{}", page_start(&title), escape(&title), page_end())
+}
+
+/// A map that is stored, as JSON, and below it what changed since an earlier one; `None` where this version cannot read
+/// it.
+pub fn stored_map(map: &str, before: Option<&str>) -> Option<String> {
+    let map: SurfaceMap = serde_json::from_str(map).ok()?;
+    let before = before.and_then(|before| serde_json::from_str(before).ok());
+    let since = before.and_then(|before| compare(&before, &map));
+    Some(body(&map, since.as_ref()))
+}
+
+fn body(map: &SurfaceMap, since: Option<&Comparison>) -> String {
+    let mut page = format!("<p>{}</p>\n", escape(&head(map)));
     for says in sentences_of(map, since, LISTED_MAX) {
         page.push_str(&format!("<p><strong>{}</strong></p>\n", escape(&says)));
     }
@@ -23,7 +37,6 @@ pub fn map(map: &SurfaceMap, since: Option<&Comparison>) -> String {
     if map.cells.iter().any(|cell| cell.mib_per_s.is_some()) {
         page.push_str(&format!("<figure>{}</figure>\n", rates(map)));
     }
-    page.push_str(page_end());
     page
 }
 
@@ -126,6 +139,7 @@ mod tests {
             schema: "assay.map/1".to_owned(),
             target: "/dev/<sdb>".to_owned(),
             size_bytes: 8 << 30,
+            made_unix_ms: None,
             order: Order::Random,
             seconds: 60.0,
             reads: 40,

@@ -15,7 +15,7 @@ const FIRST: i64 = 7;
 /// twice: `init-sql` prints all of them. Never change one that was released: add one.
 ///
 /// Text has the collation "C": it is sorted and compared as bytes, as in SQLite.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     r#"
 CREATE TABLE IF NOT EXISTS run (
     id              BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -131,6 +131,14 @@ EXCEPTION WHEN data_exception THEN
 END $$;
 CREATE INDEX IF NOT EXISTS run_p99 ON run (p99_us DESC NULLS LAST, started_unix_ms DESC, id DESC);
 CREATE INDEX IF NOT EXISTS run_verdict ON run (verdict, started_unix_ms DESC, id DESC);
+"#,
+    r#"
+CREATE TABLE IF NOT EXISTS map (
+    address      TEXT COLLATE "C" NOT NULL,         -- of a target
+    made_unix_ms BIGINT NOT NULL,
+    body         TEXT COLLATE "C" NOT NULL,         -- JSON of assay_surface::SurfaceMap
+    PRIMARY KEY (address, made_unix_ms)
+);
 "#,
 ];
 
@@ -307,7 +315,7 @@ DO $$ BEGIN CREATE ROLE {schema}_reader NOLOGIN; EXCEPTION WHEN duplicate_object
 GRANT USAGE ON SCHEMA {schema} TO {schema}_writer, {schema}_reader;
 GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {schema}_writer, {schema}_reader;
 GRANT INSERT, UPDATE, DELETE ON run, run_target, run_finding, digest, extract, target, price, null_ceiling, journal,
-    baseline, checked TO {schema}_writer;
+    baseline, checked, map TO {schema}_writer;
 -- An event is never changed, and removed with its run only.
 GRANT INSERT ON event TO {schema}_writer;
 COMMIT;

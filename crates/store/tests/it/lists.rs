@@ -8,8 +8,8 @@ use assay_record::{
     Event, FigureDigest, FindingDigest, Outcome, RunDigest, RunEvent, RunHeader, Severity, TestDigest,
 };
 use assay_store::{
-    Baseline, BaselineOf, Checked, Namesake, Overview, RunFilter, RunOrder, RunSlice, RunState, Store,
-    TargetVersion, WholeEvents, WholeRun,
+    Baseline, BaselineOf, Checked, KeptMap, MAPS_MAX, Namesake, Overview, RunFilter, RunOrder, RunSlice,
+    RunState, Store, TargetVersion, WholeEvents, WholeRun,
 };
 use assay_testkit::synthetic;
 
@@ -480,8 +480,24 @@ fn baselines_and_checks_of_targets_are_kept_and_a_removed_run_takes_its_baseline
     store.set_checked(&checked("{}", 1)).unwrap();
     store.set_checked(&checked("[]", 2)).unwrap();
     assert_eq!(store.checks().unwrap(), [checked("[]", 2)]);
+
+    let map = |made_unix_ms| KeptMap {
+        address: "/dev/sdy".into(),
+        made_unix_ms,
+        body: format!("{{\"n\":{made_unix_ms}}}"),
+    };
+    let newest = MAPS_MAX as u64 + 5;
+    (1..=newest).for_each(|made| assert!(store.add_map(&map(made)).unwrap()));
+    assert!(!store.add_map(&map(newest)).unwrap());
+    let kept = store.maps("/dev/sdy").unwrap();
+    assert_eq!((kept.len(), kept[0], kept[MAPS_MAX - 1]), (MAPS_MAX, newest, 6), "the newest");
+    assert_eq!(store.map("/dev/sdy", 9).unwrap(), Some("{\"n\":9}".to_owned()));
+    assert_eq!(store.map("/dev/sdx", 9).unwrap(), None);
     let addresses = store.target_addresses().unwrap();
-    assert_eq!(addresses, ["/dev/sdx", "/srv/t.dat", "iscsi://nas/iqn.2001-05.com.equallogic:vmware/0"]);
+    assert_eq!(
+        addresses,
+        ["/dev/sdx", "/dev/sdy", "/srv/t.dat", "iscsi://nas/iqn.2001-05.com.equallogic:vmware/0"]
+    );
 }
 
 /// A run stores its end before its lock is gone. Whoever read its row before and looked for the lock after saw a run

@@ -164,7 +164,7 @@ fn a_store_of_a_later_version_is_refused_and_left_alone() {
     raw.pragma_update(None, "user_version", 99).unwrap();
     drop(raw);
     let text = Store::open(&path).unwrap_err().to_string();
-    assert!(text.contains("has format 99, but this version of Assay reads formats up to 8"), "{text}");
+    assert!(text.contains("has format 99, but this version of Assay reads formats up to 9"), "{text}");
     assert!(text.contains(&path.display().to_string()), "{text}");
 }
 
@@ -259,8 +259,9 @@ fn targets_remember_their_array_also_in_a_store_of_the_first_format() {
     let undo = "DROP VIEW run_searched; DROP TABLE run_text; DROP TRIGGER run_text_insert; \
                 DROP TRIGGER run_text_update; DROP TRIGGER run_text_delete; DROP INDEX run_unended; \
                 DROP INDEX run_label; DROP TABLE run_target; DROP TABLE digest; DROP TABLE run_finding; \
-                DROP TABLE baseline; DROP TABLE checked; DROP TABLE extract; ALTER TABLE run DROP COLUMN host; \
-                ALTER TABLE run DROP COLUMN process; ALTER TABLE run DROP COLUMN words; \
+                DROP TABLE baseline; DROP TABLE checked; DROP TABLE map; DROP TABLE extract; \
+                ALTER TABLE run DROP COLUMN host; ALTER TABLE run DROP COLUMN process; \
+                ALTER TABLE run DROP COLUMN words; \
                 DROP INDEX run_part; ALTER TABLE run DROP COLUMN row_crc32c; \
                 DROP INDEX run_p99; DROP INDEX run_verdict; \
                 ALTER TABLE run DROP COLUMN p99_us; ALTER TABLE run DROP COLUMN verdict; \

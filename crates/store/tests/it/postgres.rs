@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use assay_record::{Event, Severity, TargetFacts};
 use assay_store::{
-    Baseline, BaselineOf, Checked, ListedRun, Overview, RunFilter, RunOrder, RunSlice, RunState, Store,
-    StoreAddress, StoreError, copy,
+    Baseline, BaselineOf, Checked, KeptMap, ListedRun, Overview, RunFilter, RunOrder, RunSlice, RunState,
+    Store, StoreAddress, StoreError, copy,
 };
 use assay_testkit::postgres;
 use assay_testkit::synthetic;
@@ -55,6 +55,12 @@ fn fill(store: &Store) {
     let of = BaselineOf::Label("week 1".into());
     store.set_baseline(&Baseline { address: address.clone(), plan, of, set_unix_ms: 6 }).unwrap();
     store.set_checked(&Checked { address, checked_unix_ms: 7, body: "{\"a\":1}".into() }).unwrap();
+    let map = |made_unix_ms| KeptMap { address: "/dev/sdx".into(), made_unix_ms, body: "{}".into() };
+    assert!(
+        store.add_map(&map(8)).unwrap()
+            && store.add_map(&map(9)).unwrap()
+            && !store.add_map(&map(9)).unwrap()
+    );
 }
 
 fn filters() -> Vec<RunFilter> {
@@ -143,6 +149,7 @@ fn answers(store: &Store) -> Vec<String> {
     answers.push(format!("{:?} {:?}", store.baselines().unwrap(), store.checks().unwrap()));
     answers.push(format!("{:?} {:?}", store.target_arrays().unwrap(), store.target_prices().unwrap()));
     answers.push(format!("{:?} {:?}", store.null_ceiling("4 KiB").unwrap(), store.journals().unwrap()));
+    answers.push(format!("{:?} {:?}", store.maps("/dev/sdx").unwrap(), store.map("/dev/sdx", 9).unwrap()));
     answers.push(format!("{:?} {:?}", store.target_addresses().unwrap(), store.target_array("/srv/lun1")));
     answers.push(format!("{:?} {:?}", store.without_digest().unwrap(), store.without_extract(3).unwrap()));
     answers
@@ -158,7 +165,7 @@ fn a_store_that_is_copied_to_a_server_and_back_answers_the_same() {
     let copied = copy(&file, &there, &mut |_, _| {}).unwrap();
     assert_eq!(
         (copied.copied, copied.same, copied.beside, copied.different.len()),
-        (12, 0, 8, 0),
+        (12, 0, 10, 0),
         "{copied:?}"
     );
     assert_eq!(answers(&there), answers(&file));
@@ -166,14 +173,14 @@ fn a_store_that_is_copied_to_a_server_and_back_answers_the_same() {
     assert_eq!(copy(&there, &back, &mut |_, _| {}).unwrap(), copied);
     assert_eq!(answers(&back), answers(&file));
     let again = copy(&back, &there, &mut |_, _| {}).unwrap();
-    assert_eq!((again.copied, again.same, again.beside, again.different.len()), (0, 12, 8, 0), "{again:?}");
+    assert_eq!((again.copied, again.same, again.beside, again.different.len()), (0, 12, 10, 0), "{again:?}");
 
     // What differs is named, and left as it is.
     there.set_note("261120-aa2a", Some("another")).unwrap();
     server.sql("UPDATE assay.event SET body = body || ' ' WHERE run_id = 2 AND sequence = 3");
     back.set_target_price("/srv/lun1", Some("1 EUR")).unwrap();
     let differs = copy(&back, &there, &mut |_, _| {}).unwrap();
-    assert_eq!((differs.same, differs.beside, differs.different.len()), (10, 7, 3), "{differs:?}");
+    assert_eq!((differs.same, differs.beside, differs.different.len()), (10, 9, 3), "{differs:?}");
     assert!(differs.different[1].contains("its rows of the table event differ"), "{differs:?}");
     assert_eq!(there.target_price("/srv/lun1").unwrap().as_deref(), Some("5500 EUR"));
     assert!(matches!(there.load("261121-aa3a"), Err(StoreError::Damaged { .. })), "its checksum shows it");
@@ -489,5 +496,5 @@ fn what_cannot_be_read_of_one_run_fails_no_list_and_no_copy() {
     assert_eq!(file.without_digest().unwrap().len(), there.without_digest().unwrap().len() + 1);
     let Some(empty) = postgres::database() else { return };
     let copied = copy(&file, &opened(&empty.url()), &mut |_, _| {}).unwrap();
-    assert_eq!((copied.copied, copied.beside, copied.different.len()), (11, 7, 2), "{copied:?}");
+    assert_eq!((copied.copied, copied.beside, copied.different.len()), (11, 9, 2), "{copied:?}");
 }

@@ -78,7 +78,7 @@ pub(crate) async fn page(
                 let key = format!("target {one} {} {}", asked.get("range"), asked.get("others"));
                 (one, shared.unwritten(&key, || of_one(&shared, store, &asked))?)
             }
-            _ => return Err(Refusal::not_found("No run of this store used that target.")),
+            _ => return Err(Refusal::not_found("This store has no run, check or map of that target.")),
         };
         let body = format!("{}{body}", super::runs::indexing(shared.lacking()));
         Ok(html(Page::of(&visitor, title, Place::Targets, &body).text()))
@@ -160,6 +160,7 @@ fn head(store: &Reader, of: &Card) -> Result<String, Refusal> {
     text.push_str(&format!("<p class=\"soft\">{last}</p>\n"));
     text.push_str(&health(&target.address, of.checked.as_ref()));
     text.push_str(&figures(&target.last(), of.checked.as_ref().map(|(_, found)| found)));
+    text.push_str(&maps(store, &target.address)?);
     text.push_str(&array(store, target)?);
     for (baseline, held) in &of.helds {
         text.push_str(&baseline_line(baseline, held.as_deref()));
@@ -277,6 +278,26 @@ fn percent_between(low: f64, high: f64) -> String {
     if low == high { format!("{low} %") } else { format!("{low} to {high} %") }
 }
 
+/// What is said of the maps of a target.
+fn maps(store: &Reader, target: &str) -> Result<String, Refusal> {
+    let all = store.maps(target)?;
+    let Some(newest) = all.first() else { return Ok(String::new()) };
+    let count = match all.len() {
+        1 => "A map".to_owned(),
+        count => format!("{count} maps, the newest"),
+    };
+    Ok(format!(
+        "<p>{count} of {}: <a href=\"{}\">latency over the addresses</a></p>\n",
+        minute(*newest),
+        link_to_map(target, *newest)
+    ))
+}
+
+/// Returns the address of the page of a map.
+pub(super) fn link_to_map(target: &str, made_unix_ms: u64) -> String {
+    escape(&format!("/map?target={}&made={made_unix_ms}", encoded(target)))
+}
+
 fn array(store: &Reader, target: &TargetRuns) -> Result<String, Refusal> {
     let Some(text) = store.target_array(&target.address)? else { return Ok(String::new()) };
     let title = assay_model::array::parse_stored("store", &text)
@@ -342,7 +363,7 @@ pub(crate) fn plans_held(
 }
 
 /// Returns the address of a target's page.
-fn link(address: &str) -> String {
+pub(super) fn link(address: &str) -> String {
     escape(&format!("/targets?target={}", encoded(address)))
 }
 

@@ -1,7 +1,7 @@
 //! The pages Targets, Predict and Diagnose, and /metrics.
 
 use assay_record::{FigureDigest, RunDigest, TestDigest};
-use assay_store::{Baseline, BaselineOf, Checked, Store};
+use assay_store::{Baseline, BaselineOf, Checked, KeptMap, Store};
 use assay_testkit::synthetic;
 
 use crate::served::{Reach, Served};
@@ -306,4 +306,53 @@ fn few_runs_are_no_proof_that_nothing_changed() {
     let page = served.get("/targets", &[]).body;
     assert!(page.contains("too few runs to tell") && page.contains("needs ten runs of one load"), "{page}");
     assert!(!page.contains("as before"), "{page}");
+}
+
+/// A map of four places, of which the last one takes so many µs.
+fn map_of(made_unix_ms: u64, last_us: u64) -> KeptMap {
+    let cell = |at: u64| {
+        let us = if at == 3 { last_us } else { 100 };
+        let log_mean = (us as f64 * 1e3).ln();
+        let mut histogram = vec![0; 24];
+        histogram[if us > 500 { 9 } else { 6 }] = 50;
+        serde_json::json!({
+            "from_bytes": at << 20, "to_bytes": (at + 1) << 20, "reads": 50, "zeros": 0, "failed": 0,
+            "median_ns": us * 1000, "p95_ns": us * 2000, "log_mean": log_mean, "log_error": 0.01,
+            "mib_per_s": 100.0, "histogram": histogram,
+        })
+    };
+    let body = serde_json::json!({
+        "schema": "assay.map/1", "target": TARGET, "size_bytes": 4 << 20, "made_unix_ms": made_unix_ms,
+        "order": "random", "seconds": 1.0, "reads": 200, "read_bytes": 819_200,
+        "cells": (0..4).map(cell).collect::<Vec<_>>(), "findings": [],
+    });
+    KeptMap { address: TARGET.to_owned(), made_unix_ms, body: body.to_string() }
+}
+
+/// The server had no page of maps: they were files alone.
+#[test]
+fn maps_of_a_target_are_drawn_and_compared_with_the_one_before() {
+    let served = Served::start(Reach::Loopback);
+    let store = served.store();
+    let month = 30 * 86_400_000;
+    let first = 1_795_231_800_000;
+    for map in [map_of(first, 100), map_of(first + month, 800)] {
+        assert!(store.add_map(&map).unwrap());
+        assert!(!store.add_map(&map).unwrap(), "the same map once");
+    }
+    let target = served.get(&format!("/targets?target={TARGET}"), &[]);
+    assert!(target.body.contains("2 maps, the newest"), "{}", target.body);
+    let newest = served.get(&format!("/map?target={TARGET}"), &[]);
+    assert_eq!(newest.status, 200, "{}", newest.body);
+    assert!(newest.body.contains("SLOWER: 3 MiB to 4 MiB takes 8.00 times as long"), "{}", newest.body);
+    assert!(newest.body.contains("<title>3 MiB to 4 MiB: 50 reads, median 0.80 ms"), "{}", newest.body);
+    let older = served.get(&format!("/map?target={TARGET}&made={first}"), &[]);
+    assert!(older.status == 200 && !older.body.contains("SLOWER"), "{}", older.body);
+    for none in ["/map", "/map?target=/etc/passwd", &format!("/map?target={TARGET}&made=1")] {
+        assert_eq!(served.get(none, &[]).status, 404, "{none}");
+    }
+    let last = first + 2 * month;
+    store.add_map(&KeptMap { body: "{}".to_owned(), ..map_of(last, 1) }).unwrap();
+    let later = served.get(&format!("/map?target={TARGET}&made={last}"), &[]);
+    assert!(later.body.contains("a later version of Assay"), "{}", later.body);
 }
