@@ -1,4 +1,5 @@
 """A device of 256 MiB as a plugin of nbdkit, with one cause planted by mode=NAME."""
+import errno
 import os
 import threading
 import time
@@ -11,7 +12,10 @@ SIZE = 256 << 20
 # half: the second half is slower. stall: nothing is answered for a second of every five. fills: writes are taken in at
 # once until so many bytes wait, which drain at their own rate. flush: a flush takes long. reduces: data are compressed
 # before they are stored. six: a stripe of six members of which one is slower. serial, pieces: one I/O at a time.
+# surface: a hole, a slow region, an unreadable place and a fast region that holds data.
 CHUNK, MEMBERS, SLOW = 128 << 10, 6, 3
+HOLE, SLOW_SPAN, FAST_SPAN = (64 << 20, 96 << 20), (128 << 20, 144 << 20), (192 << 20, 224 << 20)
+BROKEN = 240 << 20
 CACHE_BYTES, DRAIN_PER_S = 48 << 20, 4e6
 STORED_PER_S = 12e6
 
@@ -31,6 +35,8 @@ def config(key, value):
 
 def get_ready():
     data.extend(os.urandom(SIZE))
+    if mode == "surface":
+        data[HOLE[0]:HOLE[1]] = bytes(HOLE[1] - HOLE[0])
 
 
 def thread_model():
@@ -77,6 +83,12 @@ def media(offset, size, is_write):
     global level, level_at
     if mode == "half":
         time.sleep(0.005 if offset >= SIZE // 2 else 0.0005)
+    elif mode == "surface":
+        if offset <= BROKEN < offset + size:
+            nbdkit.set_error(errno.EIO)
+            raise OSError(errno.EIO, "planted")
+        places = [(HOLE, 0.0), (SLOW_SPAN, 0.006), (FAST_SPAN, 0.0002)]
+        time.sleep(next((s for (a, b), s in places if a <= offset < b), 0.001))
     elif mode == "stall":
         now = time.monotonic()
         if now % 5 < 1:
