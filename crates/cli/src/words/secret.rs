@@ -21,11 +21,24 @@ pub(crate) fn refuse_typed(words: &[String]) -> anyhow::Result<()> {
         return Ok(());
     };
     bail!(
-        "`{}` has a secret in it, which every user of this machine can read (ps, the shell's history); change it, and \
-         put the new one into a file of mode 0600 (chap_file=PATH in the address, or ASSAY_CHAP_FILE), into \
-         ASSAY_CHAP_SECRET, or type it at the prompt",
-        without_secret(&word)
+        "`{}` has a secret in it, which every user of this machine can read (ps, the shell's history); change it, \
+         and {}",
+        without_secret(&word),
+        place_of(&word)
     );
+}
+
+/// Where the secret of an address belongs.
+fn place_of(word: &str) -> &'static str {
+    let scheme = word.split_once("://").map_or("", |(scheme, _)| scheme);
+    match scheme {
+        "nats" => "put a key of the NATS server into a file of mode 0600: --nkey FILE",
+        "postgres" => "put the new one into ~/.pgpass",
+        _ => {
+            "put the new one into a file of mode 0600 (chap_file=PATH in the address, or ASSAY_CHAP_FILE), into \
+             ASSAY_CHAP_SECRET, or type it at the prompt"
+        }
+    }
 }
 
 /// Prompts once, for the first address that needs a secret. Without a terminal there is no prompt, and the login fails

@@ -74,6 +74,20 @@ fn a_secret_in_an_address_is_refused_and_repeated_nowhere() {
     }
 }
 
+/// The hint for the password of a NATS server spoke of files with CHAP secrets.
+#[test]
+fn a_secret_belongs_where_its_server_looks_for_it() {
+    let story = Story::new();
+    for (address, place) in [
+        ("nats://bob:S3CR3T@bus:4222", "--nkey FILE"),
+        ("postgres://bob:S3CR3T@db/runs", "~/.pgpass"),
+        ("iscsi://bob:S3CR3T@nas/iqn.2004-01.example:d/1", "ASSAY_CHAP_FILE"),
+    ] {
+        let printed = story.assay(&["runs", "--store", address]).ends(BAD_INPUT);
+        assert!(printed.err.contains(place) && !printed.err.contains("S3CR3T"), "{address}: {}", printed.err);
+    }
+}
+
 /// Only pairs behind a `?` and between `&`s were covered, and only with a scheme.
 #[test]
 fn values_of_misspelt_keys_are_not_repeated() {
