@@ -18,8 +18,9 @@ use crate::visitor::{Fields, Visitor};
 
 /// What the plan of every diagnosis is called first.
 const PLAN: &str = "Diagnosis of ";
-/// Most runs of such a name that are looked through.
-const RUNS_MAX: usize = 200;
+/// Most runs of such a name that are looked through, and how many at once: any plan may have the name.
+const RUNS_MAX: usize = 2000;
+const RUNS_AT_ONCE: usize = 200;
 /// Diagnoses on the page.
 const LISTED_MAX: usize = 50;
 /// Seconds after which a browser without script asks for a diagnosis that goes on again.
@@ -98,19 +99,25 @@ fn of_run(store: &Reader, run: &str) -> Result<Shown, Refusal> {
 
 /// Returns the newest diagnoses, those that go on among them.
 fn diagnoses(store: &Reader) -> Result<Vec<ListedRun>, StoreError> {
-    let slice = RunSlice { skip: 0, limit: RUNS_MAX };
     let filter = RunFilter { plan: Some(PLAN.to_owned()), ..RunFilter::default() };
     let mut found = Vec::new();
-    for run in store.list(&filter, slice)?.runs {
-        let is_one = match &run.digest {
-            Some(digest) => digest.is_diagnosis,
-            // The first experiment has not ended.
-            None => run.row.is_running && store.header(&run.row.run)?.diagnosis.is_some(),
-        };
-        if is_one {
-            found.push(run);
+    for skip in (0..RUNS_MAX).step_by(RUNS_AT_ONCE) {
+        let runs = store.list(&filter, RunSlice { skip, limit: RUNS_AT_ONCE })?.runs;
+        let is_last = runs.len() < RUNS_AT_ONCE;
+        for run in runs {
+            let is_one = match &run.digest {
+                Some(digest) => digest.is_diagnosis,
+                // The first experiment has not ended.
+                None => run.row.is_running && store.header(&run.row.run)?.diagnosis.is_some(),
+            };
+            if is_one {
+                found.push(run);
+            }
+            if found.len() == LISTED_MAX {
+                return Ok(found);
+            }
         }
-        if found.len() == LISTED_MAX {
+        if is_last {
             break;
         }
     }
