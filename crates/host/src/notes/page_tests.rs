@@ -1,4 +1,4 @@
-//! The table of docs/reference/host-facts.md: what is planted here in trees of sysfs and procfs, and what is said of it.
+//! The table of docs/reference/host-facts.md: what is planted here in trees of sysfs and procfs, with what is said.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use super::rows_tests::{NVME, SDA, host, notes, with};
 use crate::captured::Captured;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/host-facts.md");
-/// What the table stands between.
+/// The lines before and behind the table.
 const ENDS: [&str; 2] = ["<!-- planted -->\n", "<!-- end -->\n"];
 
 const V2: [(&str, &str); 2] = [
@@ -95,7 +95,8 @@ fn arrays() -> Vec<HostNote> {
         let (kind, source) = ("zfs".to_owned(), "tank/data".to_owned());
         of_mount(&machine.machine(), &FilesystemFacts { kind, source, ..FilesystemFacts::default() })
     };
-    let scrub = "  scan: scrub in progress since Sun Nov 30 10:02:11 2025\n\t0B repaired, 46.01% done, 00:11:45 to go\n";
+    let scrub =
+        "  scan: scrub in progress since Sun Nov 30 10:02:11 2025\n\t0B done, 46.01% done, 0:11:45 to go\n";
     let on_btrfs = ("sys/fs/btrfs/u-1/devices/sda/size", "1\n");
     let status = "scrub status:1\nu-1:1|data_extents_scrubbed:5|duration:3|canceled:0|finished:0\n";
     [

@@ -266,8 +266,8 @@ fn a_sata_link_below_the_speed_of_its_port_is_shown_once() {
     assert_eq!(ordered.kind, NoteKind::SlowedSata);
 }
 
-/// Where a port has no limit of its own, as most have, the kernel writes `<unknown>`: a port that it had slowed down was
-/// not shown, and of a slow link it was said that its port can 6 Gbit/s.
+/// Where a port has no limit of its own, as most have, the kernel writes `<unknown>`: a port that it had slowed down
+/// was not shown, and of a slow link it was said that its port can 6 Gbit/s.
 #[test]
 fn a_port_without_a_limit_of_its_own_is_unknown_and_not_six() {
     let link = |file: &str| format!("sys/devices/pci0/0000:00:17.0/ata3/link3/ata_link/link3/{file}");
