@@ -5,12 +5,14 @@ use assay_record::{
     TcpPathFacts,
 };
 
-use super::carrier::{Shared, shared_links};
+use super::carrier::{Shared, rate, shared_links};
 use super::{PathFault, packet_bytes};
 
 /// Drops up to this count and this share of all packets come from broadcasts and probes.
 const DROPPED_MIN: u64 = 100;
 const DROPPED_SHARE: f64 = 1e-3;
+/// A link below this share of the fastest one's rate is slower.
+const SLOWER_SHARE: f64 = 0.8;
 /// Speed up to which a link is slow for storage, Mbit/s.
 const SLOW_MBIT: u32 = 100;
 /// Sizes that switches for standard frames let pass: some count VLAN tags.
@@ -26,6 +28,7 @@ pub fn path_faults(paths: &[PathFacts]) -> Vec<PathFault> {
     }
     faults.extend(of_interfaces(paths));
     faults.extend(different_mtu(paths));
+    faults.extend(different_speed(paths));
     faults.extend(shared(paths));
     faults
 }
@@ -327,6 +330,38 @@ fn different_mtu(paths: &[PathFacts]) -> Option<PathFault> {
         PathFault::new(
             format!("{}, while the largest of the others is {most}.", smaller.join(" and ")),
             format!("Set both ends of every path, and the switch, to {most}."),
+        )
+    })
+}
+
+/// A path whose link is slower than those of the others. A policy that gives each as many I/Os makes all of them wait.
+fn different_speed(paths: &[PathFacts]) -> Option<PathFault> {
+    let link = |path: &PathFacts| rate(path.net.as_ref()?.interface.as_ref()?).one_bit_s;
+    let up = paths.iter().enumerate().filter(|(_, path)| path.is_up);
+    let links: Vec<(usize, f64)> = up.filter_map(|(index, path)| Some((index, link(path)?))).collect();
+    let most = links.iter().map(|(_, bit_s)| *bit_s).reduce(f64::max)?;
+    let is_slower = |(_, bit_s): &&(usize, f64)| *bit_s < most * SLOWER_SHARE;
+    let mbit = |bit_s: f64| (bit_s / 1e6).round();
+    let slower: Vec<String> = links
+        .iter()
+        .filter(is_slower)
+        .map(|(index, bit_s)| {
+            format!("path {index} ({}) runs at {} Mbit/s", paths[*index].portal, mbit(*bit_s))
+        })
+        .collect();
+    let least = links.iter().map(|(_, bit_s)| *bit_s).reduce(f64::min)?;
+    (!slower.is_empty()).then(|| {
+        PathFault::new(
+            format!(
+                "{}, while the fastest of the others has {} Mbit/s: where I/Os are spread evenly, all paths wait for \
+                 it, and together they give {} times its rate, {:.0} MB/s at most.",
+                slower.join(" and "),
+                mbit(most),
+                links.len(),
+                least * links.len() as f64 / 8e6
+            ),
+            "Repair that link (cable, port, duplex, shaper), leave the path out, or use a policy that counts \
+             outstanding I/Os.",
         )
     })
 }

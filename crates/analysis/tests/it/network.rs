@@ -470,6 +470,28 @@ fn counters_speak_from_the_first_error_and_from_a_thousandth_dropped() {
     assert!(says(&[half])[0].contains("half duplex"));
 }
 
+/// Of a LUN of which one of three links ran at a tenth, it was said that no fault was found.
+#[test]
+fn a_path_that_is_slower_than_the_others_is_a_fault() {
+    let at = |mbit: [u32; 3]| {
+        let paths = [1, 2, 3].map(|number| {
+            let mut path = path(number, 1500);
+            interface(&mut path).speed_mbit_s = Some(mbit[number as usize - 1]);
+            path
+        });
+        says(&paths)
+    };
+    assert_eq!(
+        at([10_000, 1000, 10_000]),
+        [
+            "path 1 (10.0.2.2) runs at 1000 Mbit/s, while the fastest of the others has 10000 Mbit/s: where I/Os are \
+             spread evenly, all paths wait for it, and together they give 3 times its rate, 375 MB/s at most. Repair \
+             that link (cable, port, duplex, shaper), leave the path out, or use a policy that counts outstanding I/Os."
+        ]
+    );
+    assert!(at([1000; 3]).is_empty());
+}
+
 /// A cable with a broken pair was a speed in a list, and no fault.
 #[test]
 fn a_link_of_100_mbit_per_second_is_a_fault_of_hardware() {
@@ -482,8 +504,8 @@ fn a_link_of_100_mbit_per_second_is_a_fault_of_hardware() {
     assert_eq!(
         at(100, ""),
         [
-            "path 0 (10.0.1.2): eth1 has negotiated 100 Mbit/s: at most 12.5 MB/s. Use a cable with all four pairs and a \
-          faster port; ethtool shows what each end offers."
+            "path 0 (10.0.1.2): eth1 has negotiated 100 Mbit/s: at most 12.5 MB/s. Use a cable with all four pairs and \
+             a faster port; ethtool shows what each end offers."
         ]
     );
     assert!(at(1000, "").is_empty() && at(0, "").is_empty());

@@ -2,9 +2,9 @@
 
 use assay_analysis::{DiskUse, Finding, OpSummary, Point, RunSummary, Severity, TimelineSample, findings};
 use assay_record::{
-    Agreed, Content, Failure, FlushEnd, LunFacts, MemberEnd, MemberFacts, MemberKind, Mismatch, NfsFacts,
-    OpStats, PathEnd, PathFacts, PathMoment, PlaceSample, PlacedIo, RunEvent, RunHeader, Stamp, StepCpu,
-    StepEnd, StepReason, TargetFacts, Warning, WriteEnd,
+    Agreed, Content, Failure, FlushEnd, Latency, LunFacts, MemberEnd, MemberFacts, MemberKind, Mismatch,
+    NfsFacts, OpStats, PathEnd, PathFacts, PathMoment, PlaceSample, PlacedIo, RunEvent, RunHeader, Stamp,
+    StepCpu, StepEnd, StepReason, TargetFacts, Warning, WriteEnd,
 };
 use assay_spec::units::PerSecond;
 use assay_spec::{Pacing, Semantics};
@@ -187,6 +187,30 @@ fn a_busy_host_counts_where_others_use_it() {
     assert!(busy(0.99, 0.02) && busy(0.86, 0.55));
     assert!(!busy(0.85, 0.0) && !busy(0.99, 0.70));
     assert!(!fires("busy-host", |_, s| s.steps[0].cpu.used = None));
+}
+
+/// A load that waits at a limit for 200 ms was "not usable: disturbed by busy CPUs", which add 3 ms at most.
+#[test]
+fn a_busy_host_matters_where_a_late_cpu_shows_in_the_latency() {
+    let at = |rule: &str, latency_ms: u64, late_mean_ms: f64, late_max_ms: u64| {
+        fires(rule, |h, s| {
+            h.host.cpus_online = 2;
+            used(s).host_busy = 0.99;
+            used(s).tester_ns = 0;
+            let step = &mut s.steps[0];
+            step.total.service = Latency::default();
+            step.total.service.record_many(latency_ms * 1_000_000, 1000);
+            step.host.seconds = 4.0;
+            step.host.timer_late_mean_ns = late_mean_ms * 1e6;
+            step.host.timer_late_max_ns = late_max_ms * 1_000_000;
+        })
+    };
+    for rule in ["busy-host", "late-timers"] {
+        assert!(!at(rule, 200, 3.0, 60), "{rule}");
+        assert!(at(rule, 200, 5.0, 60), "{rule}: 2.5 % of the latency");
+        assert!(at(rule, 200, 3.0, 300), "{rule}: the tail");
+        assert!(at(rule, 1, 3.0, 60), "{rule}");
+    }
 }
 
 #[test]
