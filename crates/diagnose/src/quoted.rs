@@ -1,7 +1,7 @@
 //! What stands in files of this host, quoted by a diagnosis: limits, and the states that are a cause.
 
-use assay_analysis::RunSummary;
-use assay_record::{HostNote, IoLimit, NoteKind, RunHeader};
+use assay_analysis::{RunSummary, TcpSummary};
+use assay_record::{HostNote, IoLimit, NoteKind, PathFacts, RunHeader};
 
 use crate::cause::Cause;
 use crate::diagnosis::Diagnosis;
@@ -136,10 +136,71 @@ fn quote<'n>(of: &mut Diagnosis, setting: &Setting, notes: impl Iterator<Item = 
     of.helps = of.helps.replacen(hypothesis.helps, &helps.join(" "), 1);
 }
 
+/// A path that is slower than the others is named: by its portal, its interface, and the speed of that.
+pub(crate) fn name_path(of: &mut Diagnosis, header: &RunHeader, summary: &RunSummary) {
+    if of.odds.first().map(|first| first.cause) != Some(Cause::SlowPath) {
+        return;
+    }
+    let paths = header.targets.first().map(|target| target.member.paths()).unwrap_or_default();
+    let load = summary.steps.iter().find(|step| step.tcp.len() > 1);
+    if let Some(says) = load.and_then(|load| slowest(paths, &load.tcp)) {
+        of.evidence = format!("{} {says}", of.evidence).trim_start().to_owned();
+    }
+}
+
+fn slowest(paths: &[PathFacts], tcp: &[TcpSummary]) -> Option<String> {
+    let known = tcp.iter().filter_map(|one| Some((one.rtt_us_median?, one.remote.as_str())));
+    let (_, remote) = known.max_by_key(|(rtt_us, _)| *rtt_us)?;
+    let host = remote.rsplit_once(':').map_or(remote, |(host, _)| host);
+    let number = paths.iter().position(|path| path.portal == remote || path.portal == host);
+    let Some((number, path)) = number.and_then(|number| Some((number, paths.get(number)?))) else {
+        return Some(format!("The slowest path is the one to {remote}."));
+    };
+    let through = path.net.as_ref().and_then(|net| net.interface.as_ref()).map_or_else(String::new, |link| {
+        let shaped = link.shaper.as_ref().map(|shaper| shaper.bit_s as f64 / 1e6);
+        let mbit = shaped.or(link.speed_mbit_s.map(f64::from));
+        let speed = mbit.map_or_else(String::new, |mbit| format!(", {mbit:.0} Mbit/s"));
+        format!(" through {}{speed}", link.name)
+    });
+    Some(format!("The slowest is path {number} ({}{through}).", path.portal))
+}
+
 #[cfg(test)]
 mod tests {
+    use assay_record::{InterfaceFacts, NetPathFacts};
+
     use super::*;
     use crate::belief::Odds;
+
+    /// One of four paths was slower than the others, and nothing said which.
+    #[test]
+    fn the_slow_path_is_named_with_its_link() {
+        let tcp = |remote: &str, rtt_us| TcpSummary {
+            remote: remote.to_owned(),
+            rtt_us_median: Some(rtt_us),
+            ..TcpSummary::default()
+        };
+        let path = |number: u32, mbit| PathFacts {
+            portal: format!("10.0.{number}.2"),
+            net: Some(Box::new(NetPathFacts {
+                interface: Some(InterfaceFacts {
+                    name: format!("eth{number}"),
+                    speed_mbit_s: Some(mbit),
+                    ..InterfaceFacts::default()
+                }),
+                ..NetPathFacts::default()
+            })),
+            ..PathFacts::default()
+        };
+        let paths = [path(1, 1000), path(2, 100)];
+        let both = [tcp("10.0.1.2:3260", 3500), tcp("10.0.2.2:3260", 149_000)];
+        assert_eq!(
+            slowest(&paths, &both).as_deref(),
+            Some("The slowest is path 1 (10.0.2.2 through eth2, 100 Mbit/s).")
+        );
+        assert_eq!(slowest(&[], &both).as_deref(), Some("The slowest path is the one to 10.0.2.2:3260."));
+        assert_eq!(slowest(&paths, &[]), None);
+    }
 
     fn diagnosis(cause: Cause) -> Diagnosis {
         let hypothesis = ALL.iter().find(|of| of.cause == cause).unwrap();

@@ -18,7 +18,7 @@ use crate::number::number;
 use crate::observe::observed;
 use crate::observed::{Measurement, Observed};
 use crate::quantity::{Observation, Quantity};
-use crate::quoted::{quote_limit, quote_states};
+use crate::quoted::{name_path, quote_limit, quote_states};
 use crate::range::Range;
 use crate::setting::Setting;
 
@@ -67,6 +67,7 @@ pub fn diagnose_among(
     let mut diagnosis = diagnosis(hypotheses, &setting, &observed);
     quote_limit(&mut diagnosis, header, summary);
     quote_states(&mut diagnosis, &setting, header);
+    name_path(&mut diagnosis, header, summary);
     advise_on_doubt(&mut diagnosis, header.diagnosis.as_ref()?.budget_s);
     Some(diagnosis)
 }
