@@ -3,12 +3,14 @@
 use assay_record::{PlaceSample, RunHeader, StepId};
 use assay_spec::units::Bytes;
 use assay_spec::{Access, Job, Step};
-use assay_surface::{LoadPlaces, SlowRegion, Stripe, places_of_load};
+use assay_surface::{LoadPlaces, SlowRegion, places_of_load};
 
 use crate::summary::{RunSummary, StepSummary};
 
 /// Most I/Os that are looked at: the steps share them evenly.
-const IOS_MAX: usize = 2048;
+const IOS_MAX: usize = 8192;
+/// Under the load a queue makes a slow place slower by this, or it is not worth a word.
+const MORE_UNDER_LOAD: f64 = 1.3;
 
 /// The queues of an even stripe forget after about the square of the I/Os that wait in them. In a window of fewer such
 /// memories one member may have a long queue all the while, and nothing tells it from a slow one.
@@ -21,7 +23,7 @@ type Series = Vec<(u64, u64)>;
 /// size and window as in the first of these; `None` where they are too few.
 pub fn places(header: &RunHeader, summary: &RunSummary, target: usize) -> Option<LoadPlaces> {
     let mut first = None::<&Job>;
-    let mut series: Vec<Series> = Vec::new();
+    let (mut series, mut alone) = (Vec::<Series>::new(), Series::new());
     for step in &summary.steps {
         let Some(plan) = plan_of(header, step.id) else { continue };
         for sample in &step.places {
@@ -34,6 +36,9 @@ pub fn places(header: &RunHeader, summary: &RunSummary, target: usize) -> Option
             };
             let of_target = of_target(job, sample, target);
             if !of_target.is_empty() && is_alike(first.get_or_insert(job), job) {
+                if (plan.jobs.len(), job.workers, job.outstanding) == (1, 1, 1) && step.hosts.len() < 2 {
+                    alone.extend(&of_target);
+                }
                 series.push(of_target);
             }
         }
@@ -42,7 +47,7 @@ pub fn places(header: &RunHeader, summary: &RunSummary, target: usize) -> Option
     let every = all.div_ceil(IOS_MAX).max(1);
     let thinned: Vec<Series> =
         series.into_iter().map(|ios| ios.into_iter().step_by(every).collect()).collect();
-    places_of_load(&thinned)
+    Some(places_of_load(&thinned)?.with_alone(&alone))
 }
 
 fn plan_of(header: &RunHeader, id: StepId) -> Option<&Step> {
@@ -118,26 +123,41 @@ fn of_target(job: &Job, sample: &PlaceSample, target: usize) -> Series {
     sample.ios.iter().filter(|io| is_of(io.0)).map(|io| (io.1, io.2)).collect()
 }
 
-/// Returns which member of a stripe is slow, a clause.
-pub fn member_says(stripe: &Stripe) -> Option<String> {
-    let slow = stripe.slow.first()?;
-    Some(format!(
-        "member {} of a stripe of {} with chunks of {} takes {:.1} times as long as the others",
-        slow.member,
-        stripe.members,
-        Bytes(stripe.chunk_bytes).rounded(),
-        slow.times
-    ))
+/// Returns which members of a stripe are slow, a clause.
+pub fn member_says(places: &LoadPlaces) -> Option<String> {
+    let stripe = places.stripe.as_ref()?;
+    let mut numbers: Vec<u32> = stripe.slow.iter().map(|slow| slow.member).collect();
+    numbers.sort_unstable();
+    let (last, others) = numbers.split_last()?;
+    let others: Vec<String> = others.iter().map(u32::to_string).collect();
+    let (which, take) = match others.as_slice() {
+        [] => (format!("member {last}"), "takes"),
+        some => (format!("members {} and {last}", some.join(", ")), "take up to"),
+    };
+    let (of, chunk) = (stripe.members, Bytes(stripe.chunk_bytes).rounded());
+    Some(format!("{which} of a stripe of {of} with chunks of {chunk} {take} {}", as_long(places)?))
 }
 
 /// The same of a file: its offsets say which chunks are slow, and not on which member they lie.
-pub fn chunks_say(stripe: &Stripe) -> Option<String> {
-    Some(format!(
-        "one in {} chunks of {} takes {:.1} times as long as the others",
-        stripe.members,
-        Bytes(stripe.chunk_bytes).rounded(),
-        stripe.slow.first()?.times
-    ))
+pub fn chunks_say(places: &LoadPlaces) -> Option<String> {
+    let stripe = places.stripe.as_ref()?;
+    let (which, take) = match stripe.slow.len() {
+        0 | 1 => ("one".to_owned(), "takes"),
+        some => (some.to_string(), "take up to"),
+    };
+    let (of, chunk) = (stripe.members, Bytes(stripe.chunk_bytes).rounded());
+    Some(format!("{which} in {of} chunks of {chunk} {take} {}", as_long(places)?))
+}
+
+/// How many times as long a slow member takes: an I/O that is alone, and beside it one that waits under the load.
+fn as_long(places: &LoadPlaces) -> Option<String> {
+    let under_load = places.stripe.as_ref()?.slow.first()?.times;
+    let times = places.times_alone.unwrap_or(under_load);
+    let queued = match under_load > times * MORE_UNDER_LOAD {
+        true => format!(" ({under_load:.1} times under the load)"),
+        false => String::new(),
+    };
+    Some(format!("{times:.1} times as long as the others{queued}"))
 }
 
 /// Returns which region is slow, a clause.
@@ -149,7 +169,7 @@ pub fn region_says(region: &SlowRegion) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_surface::SlowMember;
+    use assay_surface::{SlowMember, Stripe};
 
     /// A stripe of eight with one member five times slower, 1,600 I/Os per second with 32 in flight, was no stripe: no
     /// window was long enough for its queues, and that at half the rate counted as deep as the others.
@@ -181,16 +201,28 @@ mod tests {
 
     #[test]
     fn a_member_is_named_on_a_device_and_chunks_in_a_file() {
-        let slow = vec![SlowMember { member: 3, times: 5.06 }];
-        let stripe = Stripe { chunk_bytes: 65_536, members: 8, slow, chance: 1e-9 };
+        let of = |slow: &[(u32, f64)], times_alone: Option<f64>| {
+            let slow =
+                slow.iter().map(|(member, times)| SlowMember { member: *member, times: *times }).collect();
+            let stripe = Some(Stripe { chunk_bytes: 65_536, members: 8, slow, chance: 1e-9 });
+            LoadPlaces { ios: 1024, stripe, region: None, times_alone }
+        };
+        let of_stripe = "of a stripe of 8 with chunks of 64 KiB";
+        let one = of(&[(3, 5.06)], None);
+        let says = format!("member 3 {of_stripe} takes 5.1 times as long as the others");
+        assert_eq!(member_says(&one).unwrap(), says);
         assert_eq!(
-            member_says(&stripe).unwrap(),
-            "member 3 of a stripe of 8 with chunks of 64 KiB takes 5.1 times as long as the others"
-        );
-        assert_eq!(
-            chunks_say(&stripe).unwrap(),
+            chunks_say(&one).unwrap(),
             "one in 8 chunks of 64 KiB takes 5.1 times as long as the others"
         );
+        // A queue makes the slow member look slower than it is.
+        let says =
+            format!("member 3 {of_stripe} takes 4.9 times as long as the others (31.0 times under the load)");
+        assert_eq!(member_says(&of(&[(3, 31.0)], Some(4.93))).unwrap(), says);
+        let two = of(&[(6, 5.2), (3, 4.8)], Some(5.0));
+        let says = format!("members 3 and 6 {of_stripe} take up to 5.0 times as long as the others");
+        assert_eq!(member_says(&two).unwrap(), says);
+        assert!(chunks_say(&two).unwrap().starts_with("2 in 8 chunks of 64 KiB take up to 5.0 times"));
         let region = SlowRegion { from_bytes: 1 << 30, to_bytes: 3 << 29, times: 40.0, chance: 0.0 };
         assert_eq!(region_says(&region), "1 GiB to 1.5 GiB takes 40.0 times as long as the rest");
     }

@@ -12,7 +12,8 @@ use crate::range::Range;
 pub struct Diagnosis {
     /// The result, a sentence.
     pub says: String,
-    /// What was measured that says so, a sentence; empty where nothing in particular does.
+    /// What was measured that says so, a sentence, and a slow place that the offsets show beside it; empty where
+    /// nothing in particular does.
     pub evidence: String,
     /// Name of the load.
     pub load: String,

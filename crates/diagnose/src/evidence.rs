@@ -7,6 +7,8 @@ use crate::cause::Cause;
 use crate::number::number;
 use crate::quantity::Quantity as Q;
 
+/// A round trip that takes this share of the latency is most of it.
+const WHOLE_LATENCY: f64 = 0.5;
 /// One I/O at a time that reaches this share of the rate shows that others only wait.
 const ALONE_LEAST: f64 = 0.8;
 
@@ -182,9 +184,15 @@ fn of_state(cause: Cause, of: &dyn Fn(Q) -> Option<f64>) -> Vec<Option<String>> 
     let shown = |says: &str| is_shown.then(|| says.to_owned());
     match cause {
         Cause::Rebuild => vec![shown("This host says that the array or its file system is at work beside the load.")],
-        Cause::RoundTrip => vec![of(Q::RoundTripShare).map(|share| {
-            format!("A round trip to the idle target takes {} of the latency of an I/O.", percent(share))
-        })],
+        Cause::RoundTrip => vec![
+            // Where the window of a connection is the limit, I/Os wait for more than a round trip.
+            rate(E::MoreConnections)
+                .filter(|_| of(Q::RoundTripShare).is_some_and(|share| share < WHOLE_LATENCY))
+                .map(|times| format!("Four times the connections gave {times} times the IOPS.")),
+            of(Q::RoundTripShare).map(|share| {
+                format!("A round trip to the idle target takes {} of the latency of an I/O.", percent(share))
+            }),
+        ],
         Cause::ServerThreads => vec![rate(E::OneOutstanding).map(|times| {
             format!("One I/O at a time did {times} times the IOPS, a whole part of it, and more in flight add nothing.")
         })],

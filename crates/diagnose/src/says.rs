@@ -117,7 +117,7 @@ pub(crate) fn diagnosis(hypotheses: &[&'static Hypothesis], setting: &Setting, s
             Some(nearest) => open_sentence(setting, seen, &odds, nearest),
             None => sentence(setting, seen, &odds),
         },
-        evidence: evidence_of((setting, seen), &belief, &observations, &odds),
+        evidence: evidence_and_places((setting, seen), &belief, &observations, &odds),
         load: setting.load.clone(),
         iops: seen.base_iops(),
         rows: rows.collect(),
@@ -182,6 +182,23 @@ fn first_listed_of_open(odds: &[Odds]) -> Option<Odds> {
     odds.get(1).filter(|_| first.probability >= LIKELY).copied()
 }
 
+/// What was measured that speaks for the answer, and what the offsets of the load say beside it: a slow place is a
+/// fact, whatever else limits.
+fn evidence_and_places(
+    (setting, seen): (&Setting, &Observed),
+    belief: &Belief<'_>,
+    observations: &[Observation],
+    odds: &[Odds],
+) -> String {
+    let mut text = evidence_of((setting, seen), belief, observations, odds);
+    let first = odds.first().map(|first| first.cause);
+    let others = [Cause::SlowMember, Cause::WeakRegion].into_iter().filter(|cause| Some(*cause) != first);
+    for says in others.filter_map(|cause| places_say(setting, seen, cause)) {
+        text.push_str(&format!(" Beside that: {}", uncapitalised(&says)));
+    }
+    text.trim_start().to_owned()
+}
+
 /// What was measured that speaks for the answer, a sentence: for the open one the number that nobody explains.
 fn evidence_of(
     (setting, seen): (&Setting, &Observed),
@@ -216,8 +233,8 @@ fn evidence_of(
 fn places_say(setting: &Setting, seen: &Observed, cause: Cause) -> Option<String> {
     let places = seen.places.as_ref()?;
     let what = match cause {
-        Cause::SlowMember if setting.is_file => chunks_say(places.stripe.as_ref()?)?,
-        Cause::SlowMember => member_says(places.stripe.as_ref()?)?,
+        Cause::SlowMember if setting.is_file => chunks_say(places)?,
+        Cause::SlowMember => member_says(places)?,
         Cause::WeakRegion => region_says(places.region.as_ref()?),
         _ => return None,
     };

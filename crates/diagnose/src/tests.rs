@@ -1,6 +1,8 @@
 //! Odds, sentences and experiments.
 
+use assay_analysis::LoadPlaces;
 use assay_record::Experiment;
+use assay_surface::{SlowMember, Stripe};
 
 use crate::hypotheses::ALL;
 use crate::observed::{Measurement, Observed, error_of_place};
@@ -146,6 +148,67 @@ fn a_slow_place_is_shown_by_fewer_ios_than_none() {
     let error = |ios, is_found| error_of_place(Quantity::SlowMember, ios, is_found);
     assert!(error(400, true) < 0.1 && error(768, false) < 0.1);
     assert!(error(400, false) > 0.5 && error(767, false) > 0.5);
+}
+
+/// A real stripe of four members behind delays of 2 ms, one of 10 ms: its offsets showed the member, and it was ruled
+/// out, because what serves any number at once was foreseen so vaguely that a queue depth that is too low explained
+/// more.
+#[test]
+fn a_slow_member_that_has_no_queue_is_the_cause_where_the_offsets_show_it() {
+    use Experiment as E;
+    let local = Setting { paths: 0, reach: Reach::Local, is_served: false, ..setting() };
+    let setting = Setting { outstanding: 16.0, ..local };
+    let at = |experiment, iops: f64, mean_us: f64| Measurement {
+        ios: iops * 1.25,
+        mean_us: Some(mean_us),
+        ..measured(experiment, iops)
+    };
+    let mut base = at(E::Base, 1379.0, 11_522.0);
+    base.facts = vec![
+        (Quantity::LatencyOfLoad, 11_522.0),
+        (Quantity::MedianToMean, 1.0),
+        (Quantity::LowToMean, 0.63),
+        (Quantity::DeviceBytes, 0.99),
+        (Quantity::BusMatch, 0.15),
+    ];
+    let mut one = at(E::OneOutstanding, 87.1, 11_470.0);
+    one.facts = vec![(Quantity::LatencyOne, 11_470.0)];
+    let made = vec![
+        base,
+        at(E::LargerIo, 1443.5, 11_000.0),
+        one,
+        at(E::Sequential, 1373.8, 11_590.0),
+        at(E::HalfRate, 508.1, 8200.0),
+        at(E::Base, 1343.2, 11_880.0),
+        at(E::MoreOutstanding, 4891.7, 13_010.0),
+        at(E::HotSpan, 1320.1, 12_050.0),
+        at(E::AfterIdle, 1440.9, 11_050.0),
+        at(E::MoreWorkers, 1470.8, 10_790.0),
+        at(E::Base, 1325.8, 12_000.0),
+        at(E::TenthSpan, 1362.6, 11_670.0),
+        at(E::Base, 1303.1, 12_190.0),
+    ];
+    let slow = vec![SlowMember { member: 3, times: 1.96 }];
+    let stripe = Some(Stripe { chunk_bytes: 65_536, members: 4, slow, chance: 1e-12 });
+    let places = Some(LoadPlaces { ios: 1688, stripe, region: None, times_alone: None });
+    let odds = says::diagnosis(&ALL, &setting, &Observed { made, places }).odds;
+    assert!(odds[0].cause == Cause::SlowMember && odds[0].probability > 0.8, "{odds:?}");
+}
+
+/// The commonest fault of an array was not said where more I/Os in flight help, too: the queue depth was the cause.
+#[test]
+fn a_slow_member_is_said_whatever_limits() {
+    let setting = Setting { outstanding: 1.0, paths: 0, reach: Reach::Local, is_served: false, ..setting() };
+    let slow = vec![SlowMember { member: 3, times: 5.02 }];
+    let stripe = Some(Stripe { chunk_bytes: 65_536, members: 8, slow, chance: 1e-12 });
+    let places = Some(LoadPlaces { ios: 1024, stripe, region: None, times_alone: None });
+    let deeper = measured(Experiment::MoreOutstanding, 2600.0);
+    let seen = Observed { made: vec![measured(Experiment::Base, 700.0), deeper], places };
+    let of = says::diagnosis(&ALL, &setting, &seen);
+    assert_eq!(of.odds[0].cause, Cause::FewOutstanding, "{:?}", of.odds);
+    let says =
+        "Beside that: member 3 of a stripe of 8 with chunks of 64 KiB takes 5.0 times as long as the others";
+    assert!(of.evidence.contains(says), "{}", of.evidence);
 }
 
 fn measured(experiment: Experiment, iops: f64) -> Measurement {

@@ -1,7 +1,7 @@
 //! The places of a load's own I/Os: a slow member or a slow region shows in them without a map, because the I/Os that
 //! are outstanding gather there.
 
-use assay_statistics::{correlation_time, student_above};
+use assay_statistics::{correlation_time, median, student_above};
 
 use crate::chance::{Moments, corrected, errors_above, ranks};
 use crate::level::{Excess, excess};
@@ -12,6 +12,9 @@ use crate::stripe::{Stripe, folds, stripe};
 /// With fewer I/Os nothing can be said: some for each member of the widest stripe. Each test counts its own witnesses.
 /// That nothing is found says little until there are more.
 const IOS_MIN: usize = 320;
+
+/// Fewer I/Os on either side do not have a median.
+const ALONE_MIN: usize = 8;
 
 /// Parts of the addresses that are compared where no cell is slow by itself.
 const PARTS: usize = 16;
@@ -28,6 +31,24 @@ pub struct LoadPlaces {
     pub stripe: Option<Stripe>,
     /// The slowest region, where there is no such stripe.
     pub region: Option<SlowRegion>,
+    /// How many times as long an I/O that is alone takes on the slowest member: without the queue that is there under
+    /// the load. `None` where too few were alone.
+    pub times_alone: Option<f64>,
+}
+
+impl LoadPlaces {
+    /// Takes in I/Os that were alone, offset in bytes and service time in ns.
+    pub fn with_alone(mut self, ios: &[(u64, u64)]) -> Self {
+        let Some(stripe) = self.stripe.as_ref() else { return self };
+        let of = |is_slow: bool| -> Vec<f64> {
+            let side = ios.iter().filter(|io| stripe.is_slow(io.0) == is_slow);
+            side.map(|io| io.1.max(1) as f64).collect()
+        };
+        let (slow, others) = (of(true), of(false));
+        let is_enough = slow.len().min(others.len()) >= ALONE_MIN;
+        self.times_alone = is_enough.then(|| median(&slow) / median(&others));
+        self
+    }
 }
 
 /// A part of the addresses that is slower than the rest.
@@ -59,7 +80,8 @@ pub fn places_of_load(series: &[Vec<(u64, u64)>]) -> Option<LoadPlaces> {
         return None;
     }
     let size_bytes = all.iter().map(|one| one.look.offset_bytes + 1).max()?;
-    let excess: Vec<_> = series.iter().flat_map(|ios| excess(ios, Order::Random)).collect();
+    let series: Vec<Vec<Excess>> = series.iter().map(|ios| excess(ios, Order::Random)).collect();
+    let excess = series.concat();
     let stripe = stripe(size_bytes, &excess);
     let slow = |finding| match finding {
         Finding::SlowRegion { from_bytes, to_bytes, times, chance } => {
@@ -76,11 +98,11 @@ pub fn places_of_load(series: &[Vec<(u64, u64)>]) -> Option<LoadPlaces> {
     // The surer one: a slow half has cells that look slow by themselves, too.
     let regions = narrow.into_iter().chain(wide(size_bytes, &excess)).map(sure).filter(is_sure);
     let region = regions.min_by(|a, b| a.chance.total_cmp(&b.chance));
-    Some(LoadPlaces { ios: all.len(), stripe, region })
+    Some(LoadPlaces { ios: all.len(), stripe, region, times_alone: None })
 }
 
 /// Whether the slowest member is slow by itself.
-fn is_slow_member(stripe: &Stripe, series: &[Vec<Sample>]) -> bool {
+fn is_slow_member(stripe: &Stripe, series: &[Vec<Excess>]) -> bool {
     let Some(slowest) = stripe.slow.first() else { return false };
     let is_on = |offset_bytes: u64| {
         offset_bytes / stripe.chunk_bytes % u64::from(stripe.members) + 1 == u64::from(slowest.member)
@@ -89,18 +111,17 @@ fn is_slow_member(stripe: &Stripe, series: &[Vec<Sample>]) -> bool {
 }
 
 /// Whether a region is slow by itself: the disks of an even linear volume have a queue each, too.
-fn is_slow_region(region: &SlowRegion, series: &[Vec<Sample>]) -> bool {
+fn is_slow_region(region: &SlowRegion, series: &[Vec<Excess>]) -> bool {
     let is_in = |offset_bytes: u64| (region.from_bytes..region.to_bytes).contains(&offset_bytes);
     is_no_queue(&is_in, series, ends())
 }
 
 /// Whether the places on one side are slow by themselves, as one of so many that were tried. On even disks queues
 /// wander, and one or another has a long one for a while: the I/Os that meet it are one witness, and their number is
-/// that of the queue's memories.
-fn is_no_queue(is_on: &dyn Fn(u64) -> bool, series: &[Vec<Sample>], tried: usize) -> bool {
-    let logs = |ios: &[Sample], on: bool| -> Vec<f64> {
-        let side = ios.iter().filter(|io| is_on(io.look.offset_bytes) == on);
-        side.map(|io| (io.latency_ns.max(1) as f64).ln()).collect()
+/// that of the queue's memories. A moment in which all places are slow is no queue of one of them.
+fn is_no_queue(is_on: &dyn Fn(u64) -> bool, series: &[Vec<Excess>], tried: usize) -> bool {
+    let logs = |ios: &[Excess], on: bool| -> Vec<f64> {
+        ios.iter().filter(|io| is_on(io.offset_bytes) == on).map(|io| io.log).collect()
     };
     // Mean, and its error and number of witnesses.
     let side = |on: bool| {

@@ -379,6 +379,47 @@ fn the_queue_of_a_slow_member_names_it_from_a_thousand_ios_of_a_load() {
     }
 }
 
+/// On an emulated machine whole batches of I/Os are slow for a while. Members of 10 instead of 2 ms were none: what the
+/// moments have in common was taken for the memory of a queue, and hundreds of I/Os for a few witnesses.
+#[test]
+fn moments_in_which_everything_is_slow_hide_no_slow_member() {
+    let of = |times: f64, seed: u64| {
+        let (mut random, mut moment, mut ios) = (seed, 0.0_f64, Vec::new());
+        for _ in 0..1024 {
+            let mut unit = || (split_mix(&mut random) >> 11) as f64 / (1_u64 << 53) as f64;
+            moment = 0.97 * moment + 0.25 * (unit() - 0.5);
+            let (place, noise) = ((unit() * 65_536.0).floor(), 0.8 + 0.4 * unit());
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and positive")]
+            let place = place as u64 * 4096;
+            let slower = if place / 65_536 % 4 == 2 { times } else { 1.0 };
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "small and positive"
+            )]
+            ios.push((place, (MS * moment.exp() * noise * slower) as u64));
+        }
+        places_of_load(&[ios]).unwrap().stripe
+    };
+    for seed in 0..20 {
+        let found = of(1.5, seed).unwrap_or_else(|| panic!("seed {seed}"));
+        assert_eq!((found.chunk_bytes, found.members, found.slow[0].member), (65_536, 4, 3), "{seed}");
+        assert_eq!(of(1.0, seed), None, "{seed}");
+    }
+}
+
+/// An I/O of a closed loop waits for those before it, and the slow member looked as slow as its queue is long.
+#[test]
+fn how_slow_a_member_is_stands_in_the_ios_that_were_alone() {
+    let of = |outstanding: usize, ios: usize| closed_loop_of((65_536, 8), (outstanding, 5.0), ios, 3);
+    let kept: Vec<(u64, u64)> = of(32, 64_500)[500..].iter().copied().step_by(64).collect();
+    let found = places_of_load(&[kept]).unwrap();
+    assert_eq!(found.times_alone, None);
+    let under_load = found.stripe.as_ref().unwrap().slow[0].times;
+    let alone = found.with_alone(&of(1, 400)).times_alone.unwrap();
+    assert!(under_load > 15.0 && (4.5..5.5).contains(&alone), "{under_load} {alone}");
+}
+
 /// Queues wander, and chance alone, which takes I/Os for independent, named a member of 39 such loads of 40.
 #[test]
 fn queues_of_an_even_stripe_name_no_member() {

@@ -21,19 +21,18 @@ pub(super) fn of_targets(run: Run<'_>) -> Vec<PlacesOf<'_>> {
 }
 
 pub(super) fn slow_member(all: &[PlacesOf<'_>]) -> Option<Fired> {
-    let (target, stripe, ios) =
-        all.iter().find_map(|of| Some((of.target, of.places.stripe.as_ref()?, of.places.ios)))?;
-    let address = &target.address;
+    let (of, stripe) = all.iter().find_map(|of| Some((of, of.places.stripe.as_ref()?)))?;
+    let address = &of.target.address;
     let slow = stripe.slow.first()?;
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
             "on {address} {}, by the offsets of {} I/Os: nearly all I/Os that are outstanding wait there.",
-            match target.member.kind {
-                MemberKind::File | MemberKind::Nfs => chunks_say(stripe)?,
-                _ => member_says(stripe)?,
+            match of.target.member.kind {
+                MemberKind::File | MemberKind::Nfs => chunks_say(&of.places)?,
+                _ => member_says(&of.places)?,
             },
-            whole(ios as f64)
+            whole(of.places.ios as f64)
         ),
         evidence: vec![
             Evidence::new("chunk", stripe.chunk_bytes as f64, "bytes"),

@@ -16,7 +16,14 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         number of I/Os in flight, so twice as many give twice the rate.",
     source: "Little 1961; docs/design/040-model.md, bounds.",
     applies: |s| !s.is_paced,
-    forms: &[expects, expects_otherwise, expects_slow, expects_near_the_end, expects_of_awake_cpus],
+    forms: &[
+        expects,
+        expects_otherwise,
+        expects_slow,
+        expects_near_the_end,
+        expects_of_awake_cpus,
+        expects_beside_a_slow_member,
+    ],
     unchanged: &[
         &unchanged::WAYS,
         &unchanged::PLACES,
@@ -83,6 +90,20 @@ fn expects_near_the_end(quantity: Q, s: &Setting) -> Option<Range> {
             range(0.8 / s.outstanding, (1.6 / s.outstanding).min(1.1))
         }
         Q::TesterBusy => range(0.02, 0.6),
+        _ => expects(quantity, s),
+    }
+}
+
+/// So few that the queue of a slow member of a stripe is short: the rate still follows the depth, and each I/O that
+/// goes there takes longer.
+fn expects_beside_a_slow_member(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::SlowMember if s.outstanding < 4.0 => range(1.25, 300.0),
+        Q::MedianToMean => range(0.3, 1.08),
+        Q::LowToMean => range(0.2, 1.05),
+        Q::Rate(E::MoreOutstanding) => range(1.3, 4.1),
+        Q::PacedToOne => range(0.8, 1.6),
+        Q::LatencyOne => range(20.0, 300_000.0),
         _ => expects(quantity, s),
     }
 }

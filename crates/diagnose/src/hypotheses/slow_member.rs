@@ -15,13 +15,22 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     name: "one slow member of a stripe",
     physics: "Of N members one takes k times as long, s k instead of s. It gets every N-th I/O, so nearly all I/Os \
         that are outstanding wait for it: X = N / (s k), whatever the queue depth; mean latency Q / X, and median \
-        about s, which is N / (Q k) of the mean. One I/O at a time waits for it once in N: X(1) / X = k / (N - 1 + k).",
+        about s, which is N / (Q k) of the mean. One I/O at a time waits for it once in N: X(1) / X = k / (N - 1 + k). \
+        Members that serve any number at once have no queue: X = Q / mean, and more in flight give more.",
     source: "Operational analysis (Denning and Buzen 1978): the bottleneck is the station with the largest demand; \
         planted stripes of 4 and 8 members.",
     applies: |s| s.has_medium() && s.is_random() && s.outstanding >= 4.0,
     forms: &[
-        expects::<3, 3>, expects::<4, 2>, expects::<4, 3>, expects::<4, 5>, expects::<8, 2>, expects::<8, 3>,
-        expects::<8, 5>, expects::<12, 4>, expects_found,
+        expects::<3, 3>,
+        expects::<4, 2>,
+        expects::<4, 3>,
+        expects::<4, 5>,
+        expects::<8, 2>,
+        expects::<8, 3>,
+        expects::<8, 5>,
+        expects::<12, 4>,
+        expects_found,
+        expects_found_without_queue,
     ],
     unchanged: &[&unchanged::WAYS, &unchanged::PLACES, &unchanged::WORKERS, &unchanged::REST],
     helps: "Find the member: compare the latencies of the disks (iostat -x, SMART, the array's own statistics), and \
@@ -55,6 +64,22 @@ fn expects<const MEMBERS: u32, const SLOWER: u32>(quantity: Q, s: &Setting) -> O
 
 /// By how much a member is slower where the offsets of the load show it.
 const FOUND: Option<Range> = Some(Range { lo: 1.25, hi: 300.0 });
+
+/// The offsets show it, and no I/O waits for another: only the share of slow ones makes the mean longer.
+fn expects_found_without_queue(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::SlowMember => FOUND,
+        Q::MedianToMean => range(0.3, 1.08),
+        Q::LowToMean => range(0.2, 1.05),
+        Q::Rate(E::MoreOutstanding) => range(2.4, 4.2),
+        Q::Rate(E::OneOutstanding) => range(0.8 / s.outstanding, 2.1 / s.outstanding),
+        Q::Rate(E::LargerIo) => range(0.5, 1.06),
+        Q::PacedLatency => range(0.6, 1.1),
+        Q::PacedToOne => range(0.65, 1.3),
+        Q::PingWait => range(0.001, 0.3),
+        _ => None,
+    }
+}
 
 /// The offsets show it: whatever else there is beside it, and with members that serve many at once.
 fn expects_found(quantity: Q, s: &Setting) -> Option<Range> {
