@@ -3,22 +3,27 @@
 //! A set-up begins ample: every station of [`World`] could do several times what the load asks. Then one station is
 //! made the bottleneck, and it is drawn again until the load is slower by it than without it.
 
-use assay_diagnose::{Cause, Reach, Setting};
+use assay_diagnose::{Cause, Reach, Setting, timing};
 use assay_record::Experiment;
 use assay_spec::{Data, Job, Pacing};
 
 use crate::random::Random;
 use crate::world::{
-    Lock, Medium, PlantedLoad, Region, Seen, Spread, TARGET_BYTES, World, WriteCache, measure,
+    Lock, Medium, PlantedLoad, Region, Seen, Serves, Spread, TARGET_BYTES, World, WriteCache, measure,
 };
 
 mod causes;
+mod stripes;
+
+pub(crate) use stripes::{Cell, KINDS, cells};
 
 /// Targets that are the same storage, reached in other ways: every path in turn, one path, the next path for each I/O,
 /// more connections.
 pub(crate) const ONE_PATH: u32 = 1;
 pub(crate) const EVEN_PATHS: u32 = 2;
 pub(crate) const MORE_CONNECTIONS: u32 = 3;
+/// Time for a diagnosis, s.
+const BUDGET_S: f64 = 120.0;
 /// Every cause that can be planted.
 pub(crate) const CAUSES: [Cause; 40] = [
     Cause::TesterCpu,
@@ -85,6 +90,8 @@ pub struct PlantedCase {
     pub(crate) is_served_here: bool,
     /// Whether the bucket of a limit with credit is full at the beginning.
     has_credit: bool,
+    /// Time for the diagnosis, s.
+    pub(crate) budget_s: f64,
     /// Experiments after which a drive is hot, or a span written, for two thirds.
     settles: f64,
     /// Share of the span that is written after many experiments.
@@ -173,6 +180,7 @@ impl PlantedCase {
                 Pacing::Throttled { rate } => Some(rate.0),
                 _ => None,
             },
+            window_s: timing(self.budget_s).0,
         }
     }
 

@@ -11,8 +11,6 @@ use assay_spec::{Engine, Overrides, Plan, PlanFile};
 use crate::case::{EVEN_PATHS, MORE_CONNECTIONS, ONE_PATH, PlantedCase};
 use crate::world::TARGET_BYTES;
 
-/// Time for a diagnosis, s.
-pub(crate) const BUDGET_S: f64 = 120.0;
 /// Name of the device of a local target.
 pub(crate) const DEVICE: &str = "sdb";
 pub(crate) const CPUS: u32 = 8;
@@ -30,7 +28,7 @@ pub(crate) fn header(case: &PlantedCase) -> RunHeader {
     let load = load(case);
     let tests = plan(&Order {
         plan: &load,
-        budget_s: BUDGET_S,
+        budget_s: case.budget_s,
         span_bytes: Some(TARGET_BYTES),
         ways: OtherWays {
             one_path: several.then_some(ONE_PATH),
@@ -46,7 +44,7 @@ pub(crate) fn header(case: &PlantedCase) -> RunHeader {
         started_unix_ms: 0,
         diagnosis: Some(DiagnosisFacts {
             load: load.name.clone(),
-            budget_s: BUDGET_S,
+            budget_s: case.budget_s,
             others_busy: Some(case.others_busy),
             busy_before: Some(case.others_busy),
             kept_awake: false,

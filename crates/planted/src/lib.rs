@@ -12,6 +12,7 @@
 
 mod case;
 mod header;
+mod matrix;
 mod random;
 mod record;
 mod section;
@@ -41,12 +42,18 @@ pub fn sections(title: &str, from: u64, set_ups: usize) -> String {
     format!("{}\n{}\n", section(title, &with), left_out_section(title, &without))
 }
 
+/// Returns which slow members of stripes are named.
+pub fn stripes() -> String {
+    matrix::section()
+}
+
 /// Returns the document that shows how often diagnoses are right.
 pub fn document(set_ups: usize) -> String {
     let mut text = include_str!("../doc/validation.md").to_owned();
     for (from, title) in SEEDS {
         text.push_str(&sections(title, from, set_ups));
     }
+    text.push_str(&stripes());
     text.push_str(include_str!("../doc/real.md"));
     text
 }

@@ -105,9 +105,12 @@ impl<'c> Recorder<'c> {
             self.cpu(plan, seen, seconds, random),
         );
         end.workers = workers(plan);
-        let ios = seen.places.iter().take(PLACES_MAX).map(|(place, ns)| PlacedIo(0, *place, *ns));
-        let ios: Vec<PlacedIo> = ios.collect();
-        // Simulated is a short piece of the window, over which the engine would have kept as many.
+        // As the engine keeps them: evenly over the window, and no more than there were.
+        let thinned = seen.places.len().div_ceil(PLACES_MAX).max(1).next_power_of_two();
+        let there_were = usize::try_from(reads + writes).unwrap_or(usize::MAX);
+        let kept = seen.places.iter().take(there_were).step_by(thinned);
+        let ios: Vec<PlacedIo> = kept.map(|(place, ns)| PlacedIo(0, *place, *ns)).collect();
+        // But on a stripe a short piece of the window was simulated.
         let every = (reads + writes) / ios.len().max(1) as u64;
         let every = u32::try_from(every.max(1)).unwrap_or(u32::MAX);
         end.places = vec![PlaceSample { job: 0, every, ios }];

@@ -3,11 +3,12 @@
 use assay_diagnose::{Cause, HYPOTHESES, Quantity, Setting};
 use assay_record::{Experiment, HostNote, IoLimit, NoteKind};
 
-use crate::case::CAUSES;
+use crate::case::{CAUSES, Cell, cells};
 use crate::header::header;
+use crate::matrix::{Said, said};
 use crate::random::Random;
 use crate::validation::{diagnosed, diagnosed_on};
-use crate::world::{Lock, Medium, WriteCache, measure};
+use crate::world::{Lock, Medium, Serves, WriteCache, measure};
 use crate::*;
 
 #[test]
@@ -89,6 +90,33 @@ fn what_works_for_the_load_on_this_host_may_wait_although_no_worker_does() {
         };
         let (here, there, quiet) = (of_host(true, 1.0), of_host(false, 1.0), of_host(true, 0.02));
         assert!(here > 0.2 && there < 0.05 && quiet < 0.05, "{here} {there} {quiet} {case:?}");
+    }
+}
+
+/// The member, the chunk, how many there are, and how much slower it is by itself.
+#[test]
+fn the_slow_member_of_a_stripe_is_named() {
+    for serves in [Serves::OneAtATime, Serves::All] {
+        for cell in [1, 4, 32]
+            .into_iter()
+            .flat_map(|outstanding| cells(outstanding, serves).into_iter().skip(13).take(2))
+        {
+            let Said::Named { cause, times } = said(&cell) else { panic!("{cell:?} {:?}", said(&cell)) };
+            assert!((0.8..1.25).contains(&(times / cell.slower)), "{times} {cell:?}");
+            assert!(cause == Cause::SlowMember || cell.outstanding < 32, "{cause:?} {cell:?}");
+        }
+    }
+}
+
+/// Two slow ones are two, and none is none.
+#[test]
+fn every_slow_member_is_named_and_no_other() {
+    let cell = Cell { slow: 0b10_0100, ..cells(32, Serves::OneAtATime)[15] };
+    assert_eq!((cell.members, cell.slower), (8, 2.0));
+    assert!(matches!(said(&cell), Said::Named { .. }), "{:?}", said(&cell));
+    for serves in [Serves::OneAtATime, Serves::All] {
+        let even = Cell { slow: 0, serves, ..cell };
+        assert!(matches!(said(&even), Said::NotNamed { .. }), "{:?}", said(&even));
     }
 }
 

@@ -7,7 +7,7 @@ use assay_record::RunHeader;
 use serde::Serialize;
 
 use crate::case::{CAUSES, PlantedCase, planted_case};
-use crate::header::{BUDGET_S, header};
+use crate::header::header;
 use crate::random::Random;
 use crate::record::Recorder;
 
@@ -79,13 +79,18 @@ pub fn validate(from: u64, set_ups: usize) -> Validation {
     score(from, &each(from, set_ups, &|seed| said_of(&planted_case(seed), &HYPOTHESES)))
 }
 
-/// What is said of each seed from `from` on, in their order, by as many threads as there are CPUs.
+/// What is said of each seed from `from` on.
 fn each(from: u64, set_ups: usize, one: &(dyn Fn(u64) -> Said + Sync)) -> Vec<Said> {
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let seeds: Vec<u64> = (from..).take(set_ups).collect();
-    let said_by = |part: &[u64]| part.iter().map(|seed| one(*seed)).collect::<Vec<_>>();
+    of_each(&seeds, &|seed| one(*seed))
+}
+
+/// A function of each, in their order, by as many threads as there are CPUs.
+pub(crate) fn of_each<T: Sync, U: Send>(all: &[T], one: &(dyn Fn(&T) -> U + Sync)) -> Vec<U> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let said_by = |part: &[T]| part.iter().map(one).collect::<Vec<_>>();
     std::thread::scope(|scope| {
-        let parts = seeds.chunks(set_ups.div_ceil(threads).max(1));
+        let parts = all.chunks(all.len().div_ceil(threads).max(1));
         let running: Vec<_> = parts.map(|part| scope.spawn(move || said_by(part))).collect();
         running.into_iter().flat_map(|part| part.join().expect("a diagnosis does not panic")).collect()
     })
@@ -117,19 +122,29 @@ pub(crate) fn diagnosed_on(
     header: &RunHeader,
     hypotheses: &[&'static Hypothesis],
 ) -> (Diagnosis, usize) {
+    let recorder = recorded(case, header, hypotheses);
+    let diagnosis =
+        diagnose_among(hypotheses, header, &recorder.summary()).expect("the load itself comes first");
+    (diagnosis, recorder.made())
+}
+
+/// The record of the experiments that are chosen.
+pub(crate) fn recorded<'c>(
+    case: &'c PlantedCase,
+    header: &'c RunHeader,
+    hypotheses: &[&'static Hypothesis],
+) -> Recorder<'c> {
     let mut recorder = Recorder::new(case, header);
     let mut random = Random::new(case.seed ^ 0x9E37);
-    let (run, warmup) = timing(BUDGET_S);
-    let mut left = BUDGET_S;
+    let (run, warmup) = timing(case.budget_s);
+    let mut left = case.budget_s;
     while let Some(choice) = choose_among(hypotheses, header, &recorder.summary(), left) {
         let step = &header.plan.tests[choice.step.test as usize].steps[choice.step.step as usize];
         let seen = case.measure(choice.experiment, &step.jobs[0], recorder.made(), &mut random);
         recorder.record(&choice, &seen, &mut random);
         left -= run + warmup + AROUND_S + choice.pause_s;
     }
-    let diagnosis =
-        diagnose_among(hypotheses, header, &recorder.summary()).expect("the load itself comes first");
-    (diagnosis, recorder.made())
+    recorder
 }
 
 fn said_of(case: &PlantedCase, hypotheses: &[&'static Hypothesis]) -> Said {

@@ -17,7 +17,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use assay_model::rng::Rng;
 
-pub use media::Medium;
+pub use media::{Medium, Serves};
 use stations::{Links, Station};
 
 /// The stages of an I/O at the media, and behind them.
@@ -25,6 +25,8 @@ const STORAGE: u8 = 5;
 const AFTER_STORAGE: u8 = 6;
 /// Most I/Os that one measurement simulates.
 const IOS_MAX: usize = 2500;
+/// The same on a stripe, whose queues remember for long: of most the whole window.
+const IOS_OF_STRIPE: usize = 20_000;
 /// Bytes of every target.
 pub(crate) const TARGET_BYTES: u64 = 100 << 30;
 /// I/Os begin at multiples of this.
@@ -191,6 +193,8 @@ pub struct PlantedLoad {
     pub after_idle: bool,
     /// I/Os per second offered; `None`: as many as complete.
     pub rate: Option<f64>,
+    /// How long it is measured, s.
+    pub window_s: f64,
 }
 
 /// What the tester sees.
@@ -329,9 +333,18 @@ impl<'w> Run<'w> {
             self.flights.push(flight);
             self.push(at, slot);
         }
-        while self.ended.len() < IOS_MAX + self.gathering() {
+        let (is_stripe, gathering) = (self.is_stripe(), self.gathering());
+        let most = gathering + if is_stripe { IOS_OF_STRIPE } else { IOS_MAX };
+        let mut end_us = f64::INFINITY;
+        while self.ended.len() < most {
             let Some(Reverse((at_ns, slot))) = self.events.pop() else { break };
             let now_us = at_ns as f64 / 1e3;
+            if is_stripe && end_us.is_infinite() && self.ended.len() >= gathering {
+                end_us = now_us + self.load.window_s * 1e6;
+            }
+            if now_us > end_us {
+                break;
+            }
             let flight = self.flights[slot];
             match flight.stage {
                 STORAGE if self.is_locked(flight) && !self.takes_lock(slot) => continue,
@@ -379,9 +392,12 @@ impl<'w> Run<'w> {
         }
     }
 
+    fn is_stripe(&self) -> bool {
+        matches!(self.world.medium, Medium::Stripe { .. })
+    }
+
     fn gathering(&self) -> usize {
-        let is_stripe = matches!(self.world.medium, Medium::Stripe { .. });
-        if is_stripe { self.load.outstanding * GATHERING } else { 0 }
+        if self.is_stripe() { self.load.outstanding * GATHERING } else { 0 }
     }
 
     fn begin_at(&mut self, at_us: f64) -> Flight {
@@ -560,7 +576,9 @@ impl<'w> Run<'w> {
 
     fn seen(self) -> Seen {
         let gathering = self.gathering();
-        let skip = ((self.ended.len().saturating_sub(gathering)) as f64 * WARM_UP) as usize + gathering;
+        // While the I/Os gather a stripe warms up, too.
+        let warm_up = if self.is_stripe() { 0.0 } else { WARM_UP };
+        let skip = ((self.ended.len().saturating_sub(gathering)) as f64 * warm_up) as usize + gathering;
         let kept = &self.ended[skip.min(self.ended.len().saturating_sub(1))..];
         let (Some(first), Some(last)) = (kept.first(), kept.last()) else { return Seen::default() };
         let seconds = ((last.0 - first.0) / 1e6).max(1e-9);

@@ -47,8 +47,9 @@ cargo xtask site [ASSAY]
 cargo xtask soak-day [--minutes N]
     runs for N (120) minutes in verify mode over two paths, one of which is cut every minute; memory, descriptors and
     threads must stay flat
-cargo xtask validate-diagnosis [SET_UPS [FIRST_SEED]]
-    prints docs/diagnosis-validation.md: diagnoses of so many (2000) planted set-ups of each half, in virtual time";
+cargo xtask validate-diagnosis [SET_UPS [FIRST_SEED] | stripes]
+    prints docs/diagnosis-validation.md: diagnoses of so many (2000) planted set-ups of each half, in virtual time;
+    stripes: only which slow members of stripes are named";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -90,6 +91,10 @@ fn simulate(args: &[String]) -> anyhow::Result<()> {
 
 /// Arguments: the number of set-ups, and the first seed of the only section that is wanted.
 fn validate_diagnosis(args: &[String]) -> anyhow::Result<()> {
+    if args.first().is_some_and(|word| word == "stripes") {
+        print!("{}", assay_planted::stripes());
+        return Ok(());
+    }
     let set_ups = args.first().map_or(Ok(2000), |set_ups| set_ups.parse())?;
     let from = args.get(1).map(|from| from.parse::<u64>()).transpose()?;
     let text = match from {

@@ -98,7 +98,7 @@ fn disks(random: &mut Random) -> Medium {
 }
 
 /// A set-up in which nothing is near its limit.
-fn ample(random: &mut Random, is_remote: bool) -> World {
+pub(super) fn ample(random: &mut Random, is_remote: bool) -> World {
     World {
         tester_us: random.within(1.5, 5.0),
         tester_us_per_kib: if is_remote { random.within(0.02, 0.06) } else { 0.005 },
@@ -138,7 +138,7 @@ fn ample(random: &mut Random, is_remote: bool) -> World {
     }
 }
 
-fn load(random: &mut Random) -> PlantedLoad {
+pub(super) fn load(random: &mut Random) -> PlantedLoad {
     PlantedLoad {
         outstanding: random.one_of(&[8, 16, 32, 64]),
         workers: if random.chance(0.2) { 2 } else { 1 },
@@ -154,6 +154,7 @@ fn load(random: &mut Random) -> PlantedLoad {
         more_connections: false,
         after_idle: false,
         rate: None,
+        window_s: timing(BUDGET_S).0,
     }
 }
 
@@ -218,6 +219,16 @@ pub(super) fn draw(cause: Cause, seed: u64, random: &mut Random) -> PlantedCase 
         | Cause::Fragmented => states::draw(cause, &mut w, &mut l, random),
         _ => of_media(cause, &mut w, &mut l, random),
     }
+    case(cause, (w, l), seed, random)
+}
+
+/// A set-up with its load, and what is drawn beside them.
+pub(super) fn case(
+    cause: Cause,
+    (mut w, mut l): (World, PlantedLoad),
+    seed: u64,
+    random: &mut Random,
+) -> PlantedCase {
     let noise = random.within(0.008, 0.03);
     let has_credit = random.chance(0.5);
     let may_write = of_durability_and_span(&mut w, &mut l, &mut Random::new(!seed));
@@ -235,6 +246,7 @@ pub(super) fn draw(cause: Cause, seed: u64, random: &mut Random) -> PlantedCase 
         others_busy,
         is_served_here: false,
         has_credit,
+        budget_s: BUDGET_S,
         settles,
         fills,
     }
@@ -408,6 +420,8 @@ fn of_stripe(w: &mut World, l: &mut PlantedLoad, random: &mut Random) {
         members: random.one_of(&[4, 8]),
         service_us: random.within(60.0, 3000.0),
         slower: random.one_of(&[2.0, 3.0, 5.0]),
+        slow: 1,
+        serves: Serves::OneAtATime,
         chunk: random.one_of(&[16_384.0, 65_536.0, 1_048_576.0]),
     };
 }

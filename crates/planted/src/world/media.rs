@@ -35,19 +35,32 @@ pub enum Medium {
         /// Factor by which writes are slower once the fast area is used up; 1: it has none.
         slc: f64,
     },
-    /// A stripe of flash drives, one of which is slower than the others.
+    /// A stripe of flash drives, some of which are slower than the others.
     Stripe {
         /// How many.
         members: usize,
         /// Time of an access on most of them, µs.
         service_us: f64,
-        /// Times as long on one.
+        /// Times as long on the slow ones.
         slower: f64,
+        /// Which are slow: a bit for each, the lowest is that of the first.
+        slow: u32,
+        /// How each takes what arrives.
+        serves: Serves,
         /// Bytes of a chunk.
         chunk: f64,
     },
     /// Memory.
     Memory,
+}
+
+/// How a member of a stripe takes what arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Serves {
+    /// One after another.
+    OneAtATime,
+    /// All at once, as a delay does.
+    All,
 }
 
 /// Where an I/O goes.
@@ -124,9 +137,9 @@ impl Media {
         end
     }
 
-    /// An I/O occupies every member that it touches; the first member is the slow one.
+    /// An I/O occupies every member that it touches.
     fn stripe(&mut self, now: f64, size: f64, work: f64, place: Place, rng: &mut Rng) -> f64 {
-        let Medium::Stripe { service_us, slower, chunk, .. } = self.medium else { return now };
+        let Medium::Stripe { service_us, slower, slow, serves, chunk, .. } = self.medium else { return now };
         let members = self.stations.len();
         let first = if place.is_random {
             (place.at as f64 / chunk) as usize % members
@@ -137,10 +150,13 @@ impl Media {
         let touched = ((size / chunk).ceil().max(1.0) as usize).min(members);
         let mut end = now;
         for member in (first..first + touched).map(|member| member % members) {
-            let times = if member == 0 { slower } else { 1.0 };
+            let times = if slow >> member & 1 == 1 { slower } else { 1.0 };
             let bytes = (size / touched as f64 / 2000.0).max(0.0);
             let service = (service_us * (0.85 + 0.3 * rng.unit()) + bytes) * times * work;
-            end = end.max(self.stations[member].serve(now, service));
+            end = end.max(match serves {
+                Serves::OneAtATime => self.stations[member].serve(now, service),
+                Serves::All => now + service,
+            });
         }
         end
     }
