@@ -24,7 +24,8 @@ esac
 limit_s=$((budget_s * 2 + 120))
 cases=$(grep -c '^ *row ' "$here/vm/diagnoses.sh")
 { echo "CASES=\"$*\" BUDGET=$BUDGET LIMIT_S=$limit_s EXPLAIN=${EXPLAIN:-}"; cat "$here/vm/diagnoses.sh"; } >"$own/script"
-modules="dm-mod dm-delay dm-thin-pool dm-zero dm-crypt md-mod raid0 raid1 raid456 sch_netem sch_tbf sch_htb veth scsi_debug loop ext4
+modules="dm-mod dm-delay dm-thin-pool dm-zero dm-crypt md-mod raid0 raid1 raid456 raid10 sch_netem sch_tbf sch_htb veth scsi_debug loop ext4
+    dm-cache dm-cache-smq null_blk configfs target_core_mod target_core_iblock iscsi_target_mod nvmet-tcp nvme-tcp
     aesni-intel aes xts ecb cbc essiv sha256"
 [ $# -gt 0 ] || { echo "| case | planted | said first | said second | right | experiments, rate |"; echo "|---|---|---|---|---|---|"; }
 VM_SECONDS=${VM_SECONDS:-$((1200 + 2 * cases * limit_s))} "$here/vm/boot.sh" kernel "$own/script" -m "$modules" \
