@@ -616,8 +616,7 @@ fn cpu(state: &StepState) -> Cpu {
         host_busy_max: host.busy_max,
         steal: host.steal_ns / length,
         tester_ns: host.tester_ns,
-        tester_system: None,
-        workers_waited: None,
+        ..StepCpu::default()
     });
     // Another tool's file that does not say it has all zeros, which no measurement has.
     let ended = state.end.as_ref().map(|e| e.cpu).filter(|cpu| *cpu != StepCpu::default());

@@ -1,6 +1,7 @@
 //! Limits of this process's control groups, version 1 and 2, including those of all groups above.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::machine::{Machine, attribute, number};
 use crate::mounts::{Mount, mounts};
@@ -66,6 +67,36 @@ fn folders(machine: &Machine, mounts: &[Mount], controllers: &str, path: &str) -
     let below = Path::new(path).strip_prefix(&mount.root).unwrap_or(Path::new(""));
     let top = machine.path(&mount.mount_point);
     below.ancestors().map(|part| top.join(part)).collect()
+}
+
+/// How often a control group was stopped for its limit on CPU time, and for how long, all its CPUs together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stops {
+    pub(crate) times: u64,
+    pub(crate) us: u64,
+}
+
+impl Stops {
+    /// Those of a group that counts them, and the file that says so.
+    pub(crate) fn of(folder: &Path) -> Option<(Self, PathBuf)> {
+        let file = folder.join("cpu.stat");
+        let text = attribute(&file)?;
+        let value = |key: &str| -> Option<u64> {
+            text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
+        };
+        let us = value("throttled_usec").or_else(|| Some(value("throttled_time")? / 1000))?;
+        Some((Self { times: value("nr_throttled")?, us }, file))
+    }
+}
+
+/// Returns how long this process's groups, and those above them, were stopped so far, one number for each that counts
+/// it. Which these are is looked up once: the question is asked within a measurement.
+pub(crate) fn stopped_us() -> Vec<u64> {
+    static COUNTING: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    let counting = COUNTING.get_or_init(|| {
+        own_folders(&Machine::this()).into_iter().filter(|folder| Stops::of(folder).is_some()).collect()
+    });
+    counting.iter().map(|folder| Stops::of(folder).map_or(0, |(stops, _)| stops.us)).collect()
 }
 
 fn limits_at(folder: &Path) -> Limits {

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use assay_record::StepCpu;
 
-use crate::awake::awake_ns_by_cpu;
+use crate::awake::{allowed_cpus, awake_ns_by_cpu};
+use crate::cgroup::stopped_us;
 use crate::clock::process_cpu_ns;
 use crate::machine::Machine;
 
@@ -24,6 +25,10 @@ pub struct CpuSnapshot {
     process_ticks: Option<(u64, u64)>,
     /// By CPU number, ns.
     awake_ns: HashMap<usize, u64>,
+    /// CPUs that this process may use.
+    allowed: Vec<usize>,
+    /// How long control groups of this process were stopped, each, µs.
+    stopped_us: Vec<u64>,
 }
 
 /// Time of one CPU since boot, ticks.
@@ -42,6 +47,8 @@ pub fn cpu_snapshot() -> CpuSnapshot {
         process_ns: process_cpu_ns(),
         process_ticks: parse_self(&Machine::this().text("/proc/self/stat").unwrap_or_default()),
         awake_ns: awake_ns_by_cpu(),
+        allowed: allowed_cpus(),
+        stopped_us: stopped_us(),
     }
 }
 
@@ -57,11 +64,12 @@ impl CpuSnapshot {
         let awake_total: u64 = end.awake_ns.keys().map(|cpu| awake_between(start, end, *cpu)).sum();
         let tester_ns = end.process_ns.saturating_sub(start.process_ns).saturating_sub(awake_total);
         let tester_system = system_share(start, end, awake_total);
-        let mut used = StepCpu { tester_ns, tester_system, ..StepCpu::default() };
+        let stopped_ns = stopped_between(start, end);
+        let mut used = StepCpu { tester_ns, tester_system, stopped_ns, ..StepCpu::default() };
         if !start.cpus.keys().eq(end.cpus.keys()) {
             return used;
         }
-        let (mut busy_sum, mut steal_sum, mut all_sum) = (0.0, 0.0, 0.0);
+        let (mut busy_sum, mut steal_sum, mut all_sum, mut allowed_sum) = (0.0, 0.0, 0.0, 0.0);
         for (from, (cpu, to)) in start.cpus.values().zip(&end.cpus) {
             let ticks = from.until(*to);
             let awake_ticks = ns_to_ticks(awake_between(start, end, *cpu), end.ticks_per_s);
@@ -69,10 +77,12 @@ impl CpuSnapshot {
             let all = count(ticks.busy + ticks.idle + ticks.steal);
             used.host_busy_max = used.host_busy_max.max(share(busy, all));
             busy_sum += busy;
+            allowed_sum += if end.allowed.contains(cpu) { busy } else { 0.0 };
             steal_sum += count(ticks.steal);
             all_sum += all;
         }
         used.host_busy = share(busy_sum, all_sum);
+        used.others_ns = ticks_to_ns(allowed_sum, end.ticks_per_s).map(|ns| ns.saturating_sub(tester_ns));
         used.steal = share(steal_sum, all_sum);
         used
     }
@@ -166,6 +176,18 @@ fn awake_between(start: &CpuSnapshot, end: &CpuSnapshot, cpu: usize) -> u64 {
     at(end).saturating_sub(at(start))
 }
 
+/// Time for which the control group of this process that was stopped longest was stopped: where several are, they are
+/// mostly stopped at once.
+fn stopped_between(start: &CpuSnapshot, end: &CpuSnapshot) -> Option<u64> {
+    let each = start.stopped_us.iter().zip(&end.stopped_us);
+    Some(each.map(|(from, to)| to.saturating_sub(*from)).max()?.saturating_mul(1000))
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ticks of a window, above 0")]
+fn ticks_to_ns(ticks: f64, ticks_per_s: u64) -> Option<u64> {
+    (ticks_per_s > 0).then(|| (ticks * 1e9 / count(ticks_per_s)) as u64)
+}
+
 fn ns_to_ticks(ns: u64, ticks_per_s: u64) -> f64 {
     count(ns) / 1e9 * count(ticks_per_s)
 }
@@ -185,7 +207,44 @@ mod tests {
 
     fn snapshot(stat: &str, process_ns: u64, awake_ns: &[(usize, u64)]) -> CpuSnapshot {
         let awake_ns = awake_ns.iter().copied().collect();
-        CpuSnapshot { cpus: parse_stat(stat), ticks_per_s: 100, process_ns, process_ticks: None, awake_ns }
+        let cpus = parse_stat(stat);
+        let allowed = cpus.keys().copied().collect();
+        CpuSnapshot {
+            cpus,
+            ticks_per_s: 100,
+            process_ns,
+            process_ticks: None,
+            awake_ns,
+            allowed,
+            stopped_us: Vec::new(),
+        }
+    }
+
+    /// Others that use many CPUs of a host are none of a tester that may not run there, and others on its own CPUs are.
+    #[test]
+    fn others_are_counted_on_the_cpus_that_this_process_may_use() {
+        let before = "cpu 0 0 0 0\ncpu0 0 0 0 0\ncpu1 0 0 0 0\nctxt 1\n";
+        let after = "cpu 0 0 0 0\ncpu0 90 0 0 10\ncpu1 40 0 20 40\nctxt 1\n";
+        let of = |allowed: &[usize]| {
+            let end = CpuSnapshot {
+                allowed: allowed.to_vec(),
+                ..snapshot(after, 500_000_000, &[(1, 100_000_000)])
+            };
+            CpuSnapshot::between(&snapshot(before, 0, &[]), &end).others_ns
+        };
+        // Of this process are 0.4 s: the other 0.1 s keep a CPU awake.
+        assert_eq!(of(&[1]), Some(100_000_000));
+        assert_eq!(of(&[0, 1]), Some(1_000_000_000));
+    }
+
+    #[test]
+    fn of_groups_that_are_stopped_the_one_that_waits_longest_counts() {
+        let of = |start: &[u64], end: &[u64]| {
+            let at = |us: &[u64]| CpuSnapshot { stopped_us: us.to_vec(), ..CpuSnapshot::default() };
+            CpuSnapshot::between(&at(start), &at(end)).stopped_ns
+        };
+        assert_eq!(of(&[9_000_000, 10], &[9_000_000, 310]), Some(300_000));
+        assert_eq!(of(&[], &[]), None);
     }
 
     #[test]

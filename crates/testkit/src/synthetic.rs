@@ -165,14 +165,7 @@ fn report_step(
     }
     let drain_ns = measure_ns + step.stop.time.0;
     report(drain_ns.max(measure_ns + longest), RunEvent::PhaseStarted { step: id, phase: Phase::Drain });
-    let cpu = StepCpu {
-        host_busy: 0.12,
-        host_busy_max: 0.31,
-        steal: 0.0,
-        tester_ns: longest / 50,
-        tester_system: None,
-        workers_waited: None,
-    };
+    let cpu = StepCpu { host_busy: 0.12, host_busy_max: 0.31, tester_ns: longest / 50, ..StepCpu::default() };
     let end = StepEnd::new(id, StepReason::Done, jobs.iter().map(|j| j.end).collect(), cpu);
     let end_ns = measure_ns + longest + SECOND_NS / 100;
     report(end_ns, RunEvent::StepEnded(Box::new(end)));

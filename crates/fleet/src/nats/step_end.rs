@@ -174,6 +174,7 @@ fn cpu(hosts: &[HostStep<'_>]) -> StepCpu {
     let mean =
         |of: fn(&StepCpu) -> f64| ends().map(|(cpus, cpu)| cpus * of(&cpu)).sum::<f64>() / cpus.max(1.0);
     let tester_ns: u64 = ends().map(|(_, cpu)| cpu.tester_ns).sum();
+    let sum = |of: fn(&StepCpu) -> Option<u64>| ends().map(|(_, cpu)| of(&cpu)).sum::<Option<u64>>();
     let system = ends().map(|(_, cpu)| Some(cpu.tester_system? * cpu.tester_ns as f64)).sum::<Option<f64>>();
     // Of each worker, whichever host it is on.
     let waits = hosts.iter().filter_map(|host| host.end);
@@ -191,6 +192,8 @@ fn cpu(hosts: &[HostStep<'_>]) -> StepCpu {
         tester_ns,
         tester_system: system.filter(|_| tester_ns > 0).map(|system| system / tester_ns as f64),
         workers_waited: waited,
+        others_ns: sum(|cpu| cpu.others_ns),
+        stopped_ns: sum(|cpu| cpu.stopped_ns),
     }
 }
 

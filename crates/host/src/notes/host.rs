@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use assay_record::{HostNote, NoteKind};
 
 use super::note;
-use crate::cgroup::own_folders;
+use crate::cgroup::{Stops, own_folders};
 use crate::machine::{Machine, attribute, names_in, number};
 
 /// A row: what the host may show.
@@ -28,16 +28,11 @@ pub(crate) fn of_host(machine: &Machine) -> Vec<HostNote> {
 /// A limit on CPU time that has already stopped this process's group, the one that did so longest.
 fn quota(machine: &Machine) -> Option<HostNote> {
     let stopped = |folder: PathBuf| {
-        let file = folder.join("cpu.stat");
-        let text = attribute(&file)?;
-        let value = |key: &str| -> Option<u64> {
-            text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
-        };
-        let us = value("throttled_usec").or_else(|| Some(value("throttled_time")? / 1000))?;
-        Some((us, value("nr_throttled")?, file, folder))
+        let (stops, file) = Stops::of(&folder)?;
+        (stops.us > 0).then_some((stops, file, folder))
     };
-    let of_groups = own_folders(machine).into_iter().filter_map(stopped).filter(|(us, ..)| *us > 0);
-    let (us, times, file, folder) = of_groups.max_by_key(|(us, ..)| *us)?;
+    let of_groups = own_folders(machine).into_iter().filter_map(stopped);
+    let (Stops { times, us }, file, folder) = of_groups.max_by_key(|(stops, ..)| stops.us)?;
     let seconds = us as f64 / 1e6;
     let says = format!(
         "a control group of this process limits its CPU time, and has stopped it {times} times, {seconds:.1} s in all: \
