@@ -50,6 +50,9 @@ fn way(quantity: Quantity, v: &str) -> String {
         Quantity::TesterBusy => format!("the workers use {v} of their CPU time"),
         Quantity::OthersBusy => format!("other programs take {v} of this host's CPU time"),
         Quantity::WaitForOthers => format!("for {v} of the time the workers wait for a CPU that others have"),
+        Quantity::StoppedByQuota => {
+            format!("for {v} of the time a control group stops the tester for its limit on CPU time")
+        }
         Quantity::HelpersBusy => format!("the kernel uses {v} CPUs for the load"),
         Quantity::LinkShare => format!("the load moves {v} of what the links sustain"),
         Quantity::BusMatch => format!("the throughput is {v} of the nearest bus standard"),
@@ -119,6 +122,7 @@ fn figure(quantity: Quantity, value: f64) -> String {
             | Q::TesterBusy
             | Q::OthersBusy
             | Q::WaitForOthers
+            | Q::StoppedByQuota
             | Q::LinkShare
             | Q::BusMatch
             | Q::PingWait

@@ -62,6 +62,12 @@ fn of_host(cause: Cause, of: &dyn Fn(Q) -> Option<f64>) -> Vec<Option<String>> {
     let rate = |experiment| of(Q::Rate(experiment)).map(number);
     match cause {
         Cause::TesterCpu => vec![
+            of(Q::StoppedByQuota).filter(|share| *share > 0.1).map(|share| {
+                format!(
+                    "For {} of the time a control group stopped Assay for its limit on CPU time.",
+                    percent(share)
+                )
+            }),
             of(Q::TesterBusy).map(|busy| {
                 format!("Assay's own workers used {} of the CPU time that they can have.", percent(busy))
             }),

@@ -31,6 +31,7 @@ mod setting;
 #[cfg(test)]
 mod tests;
 mod unchanged;
+mod waits;
 
 pub use awake::is_to_keep_awake;
 pub use belief::{Belief, Odds, SETTLED};

@@ -11,8 +11,9 @@ use assay_statistics::Spread;
 use crate::awake::stolen_from_load;
 use crate::cause::Cause;
 use crate::observed::{ERROR_LEAST, ERROR_MOST, Measurement, Observed, error_of_gap, error_of_stolen};
-use crate::quantity::{NO_LOST_FRAMES, Quantity};
+use crate::quantity::{LEAST, NO_LOST_FRAMES, Quantity};
 use crate::setting::Setting;
+use crate::waits::Waits;
 
 /// Block of modern disks, page of flash and of memory, bytes. Devices that name a smaller one often have it all the
 /// same.
@@ -38,13 +39,14 @@ const BUSES_MB_S: [f64; 10] = [38.0, 140.0, 280.0, 400.0, 550.0, 1150.0, 2200.0,
 /// Returns what the experiments of a run measured; `None` before the load itself was.
 pub(crate) fn observed(header: &RunHeader, summary: &RunSummary) -> Option<Observed> {
     let experiments = &header.diagnosis.as_ref()?.experiments;
+    let setting = Setting::of(header)?;
     let content = Content::of(summary);
     let measured = summary.order.iter().filter_map(|id| {
         let step = summary.steps.iter().find(|step| step.id == *id)?;
         let experiment = *experiments.get(id.test as usize)?;
         // A step that was cut off is as good as one that was not, if it is long enough to be a result.
         (step.total.ops > 0 && step.total.iops > 0.0 && step.unmeasured.is_none())
-            .then(|| measurement(header, experiment, step, content))
+            .then(|| measurement((header, &setting), experiment, step, content))
     });
     let mut seen = Observed { made: measured.collect(), places: places(header, summary, 0) };
     seen.leave_out_cold_start();
@@ -68,7 +70,7 @@ impl Content {
 }
 
 fn measurement(
-    header: &RunHeader,
+    (header, setting): (&RunHeader, &Setting),
     experiment: Experiment,
     step: &StepSummary,
     content: Content,
@@ -81,8 +83,8 @@ fn measurement(
     // In a gap nobody issued anything, whatever the target could have done.
     let stolen_error = of_stolen.hypot(error_of_gap(step.gap_s() / step.seconds.max(1e-3)));
     let others = header.diagnosis.as_ref().and_then(|facts| facts.others_busy).unwrap_or(0.0);
-    let is_counted = !Setting::of(header).is_some_and(|setting| setting.helpers_may_wait);
-    let waits = waits_for_others(header, step).filter(|_| is_counted);
+    let waits = Waits::of(header, step, setting.has_helpers);
+    let waits = waits.for_others.filter(|_| !setting.helpers_may_wait);
     let others_error = waits.unwrap_or(others) * ERROR_OF_OTHERS;
     let error = ERROR_LEAST.hypot(by_seconds.max(by_count)).min(ERROR_MOST);
     let ios = step.total.ops as f64;
@@ -95,12 +97,12 @@ fn measurement(
         stolen_error,
         others_error,
         mean_us: step.total.service.mean_ns().map(|ns| ns / 1e3),
-        facts: facts(header, experiment, step, content),
+        facts: facts((header, setting), experiment, step, content),
     }
 }
 
 fn facts(
-    header: &RunHeader,
+    (header, setting): (&RunHeader, &Setting),
     experiment: Experiment,
     step: &StepSummary,
     content: Content,
@@ -109,7 +111,7 @@ fn facts(
     match experiment {
         Experiment::OneOutstanding => mean_us.map(|us| (Quantity::LatencyOne, us)).into_iter().collect(),
         Experiment::Base => {
-            let mut facts = of_base(header, step, mean_us);
+            let mut facts = of_base((header, setting), step, mean_us);
             let is_mapped = facts.iter().any(|(quantity, _)| *quantity == Quantity::Unwritten);
             if content == Content::Unknown && !is_mapped {
                 let zeros = header.targets.first().and_then(|target| target.member.zeros);
@@ -124,7 +126,11 @@ fn facts(
     }
 }
 
-fn of_base(header: &RunHeader, step: &StepSummary, mean_us: Option<f64>) -> Vec<(Quantity, f64)> {
+fn of_base(
+    (header, setting): (&RunHeader, &Setting),
+    step: &StepSummary,
+    mean_us: Option<f64>,
+) -> Vec<(Quantity, f64)> {
     let median_us = step.total.service.quantile_ns(0.5).map(|ns| ns / 1e3);
     let low_us = step.total.service.quantile_ns(0.2).map(|ns| ns / 1e3);
     let alone = (step.outstanding_asked == 1).then_some(()).and(mean_us).map(|us| (Quantity::LatencyOne, us));
@@ -135,20 +141,19 @@ fn of_base(header: &RunHeader, step: &StepSummary, mean_us: Option<f64>) -> Vec<
         shape,
         low_us.zip(mean_us).map(|(low, mean)| (Quantity::LowToMean, low / mean)),
         tester_busy(header, step).map(|busy| (Quantity::TesterBusy, busy)),
-        of_others(header, step),
         trend(step).map(|trend| (Quantity::Trend, trend)),
         path_share(step).map(|share| (Quantity::PathShare, share)),
         path_delays(step).map(|ratio| (Quantity::PathDelays, ratio)),
         round_trip_share(header, step).map(|share| (Quantity::RoundTripShare, share)),
-        helpers_busy(header, step).map(|cpus| (Quantity::HelpersBusy, cpus)),
+        helpers_busy((header, setting), step).map(|cpus| (Quantity::HelpersBusy, cpus)),
         device_bytes(header, step).map(|share| (Quantity::DeviceBytes, share)),
     ]
     .into_iter()
     .flatten()
     .collect();
+    facts.extend(of_cpus((header, setting), step));
     facts.extend(network_facts(header, step));
-    let shown = Setting::of(header).map(|setting| setting.shown).unwrap_or_default();
-    facts.extend(shown.into_iter().map(|cause| (Quantity::Shown(cause), 1.0)));
+    facts.extend(setting.shown.iter().map(|cause| (Quantity::Shown(*cause), 1.0)));
     let members = header.targets.iter().take(1).map(|target| &target.member);
     for member in members {
         // A simulated array serves every block from its media.
@@ -216,23 +221,20 @@ fn tester_busy(header: &RunHeader, step: &StepSummary) -> Option<f64> {
     Some(used.tester_ns as f64 / (step.seconds * 1e9 * workers.min(cpus)))
 }
 
-/// What others have of this host's CPU time. That is as much as the tester waits for it; where that is not known, what
-/// they had before the diagnosis began, and what the hypervisor takes.
-fn of_others(header: &RunHeader, step: &StepSummary) -> Option<(Quantity, f64)> {
-    let diagnosis = header.diagnosis.as_ref()?;
+/// What keeps the tester from running: others, as long as it waits for them, or else what they had before the diagnosis
+/// began, with what the hypervisor takes; and the limit of a control group.
+fn of_cpus((header, setting): (&RunHeader, &Setting), step: &StepSummary) -> Vec<(Quantity, f64)> {
+    let Some(diagnosis) = header.diagnosis.as_ref() else { return Vec::new() };
+    let waits = Waits::of(header, step, setting.has_helpers);
     let stolen = step.cpu.used.map_or(0.0, |used| stolen_from_load(&used, diagnosis.kept_awake));
-    let (quantity, share) = match waits_for_others(header, step) {
-        Some(waits) => (Quantity::WaitForOthers, waits),
-        None => (Quantity::OthersBusy, diagnosis.others_busy?),
+    let others = match waits.for_others {
+        Some(waits) => Some((Quantity::WaitForOthers, waits)),
+        None => diagnosis.others_busy.map(|busy| (Quantity::OthersBusy, busy)),
     };
-    Some((quantity, (share + stolen).min(1.0)))
-}
-
-/// Share of the time in which the workers wait for a CPU that others have. They also wait for each other, for a CPU
-/// that wakes up, and for a control group that holds them back: of all that, the share that others had of the CPUs
-/// before.
-fn waits_for_others(header: &RunHeader, step: &StepSummary) -> Option<f64> {
-    Some(step.cpu.used?.workers_waited? * header.diagnosis.as_ref()?.others_busy?)
+    let others = others.map(|(quantity, share)| (quantity, (share + stolen).min(1.0)));
+    let quota = waits.for_quota.filter(|_| setting.has_cpu_quota);
+    let quota = quota.map(|share| (Quantity::StoppedByQuota, share.max(LEAST)));
+    others.into_iter().chain(quota).collect()
 }
 
 /// Rate of the last third over that of the first.
@@ -308,8 +310,8 @@ fn round_trip_share(header: &RunHeader, step: &StepSummary) -> Option<f64> {
 
 /// CPUs that are busy with neither the tester nor what others did before the load began. Counted where this host itself
 /// enciphers: elsewhere a target on the same machine uses them, too.
-fn helpers_busy(header: &RunHeader, step: &StepSummary) -> Option<f64> {
-    let is_enciphered = Setting::of(header)?.shows(Cause::Crypt);
+fn helpers_busy((header, setting): (&RunHeader, &Setting), step: &StepSummary) -> Option<f64> {
+    let is_enciphered = setting.shows(Cause::Crypt);
     let used = step.cpu.used.filter(|_| step.seconds > 0.0 && is_enciphered)?;
     let cpus = f64::from(header.host.cpus_online.max(header.host.cpus));
     Some(cpus_beside(&used, step.seconds, cpus, header.diagnosis.as_ref()?))

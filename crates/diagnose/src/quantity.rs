@@ -42,6 +42,8 @@ pub enum Quantity {
     OthersBusy,
     /// Share of the time in which the tester waits for a CPU that other programs or the hypervisor have.
     WaitForOthers,
+    /// Share of the time in which a control group stops the tester for its limit on CPU time.
+    StoppedByQuota,
     /// Throughput of the load over the ceiling of its links.
     LinkShare,
     /// I/Os of the busiest path over the mean of all.
@@ -218,6 +220,9 @@ impl Quantity {
             Self::WaitForOthers => {
                 Entry { words: "waits for a CPU", usual: (LEAST, 0.1), outside: SURE, ..READ }
             }
+            Self::StoppedByQuota => {
+                Entry { words: "stopped by a CPU quota", usual: (LEAST, 0.1), outside: SURE, ..COUNTED }
+            }
             Self::HelpersBusy => Entry { words: "CPUs of the kernel", usual: (0.003, 0.7), ..READ },
             // What has no stripe, as a cluster that spreads its objects by their names, has a slow member all the same.
             Self::SlowMember => {
@@ -311,6 +316,7 @@ impl Quantity {
         let is_high = value > self.usual().hi;
         match self {
             Self::OfIopsLimit | Self::OfBytesLimit => is_high,
+            Self::StoppedByQuota => is_high && cause == Cause::TesterCpu,
             Self::SlowMember => is_high && cause == Cause::SlowMember,
             Self::SlowRegion => is_high && cause == Cause::WeakRegion,
             Self::Shown(_) => true,

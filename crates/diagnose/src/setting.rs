@@ -71,8 +71,12 @@ pub struct Setting {
     pub is_served: bool,
     /// Whether a block device of this host is known below, whatever program is between (`fuseblk`).
     pub is_on_device: bool,
-    /// Whether threads of this host beside the workers carry the I/O out, while other programs use many of its CPUs:
-    /// the workers' own time does not show what these wait for.
+    /// Whether what is below is memory of this host, as behind a loop device over a file in memory: there is no drive.
+    pub is_in_memory: bool,
+    /// Whether threads of this host beside the workers carry the I/O out, or may do so: their CPU time is that of others
+    /// for whoever counts.
+    pub has_helpers: bool,
+    /// The same while other programs use many of its CPUs: the workers' own time does not show what these wait for.
     pub helpers_may_wait: bool,
     /// Causes of which this host or the target shows the state, whether it limits or not.
     pub shown: Vec<Cause>,
@@ -101,6 +105,9 @@ impl Setting {
                 || m.placement
                     .is_some_and(|p| m.kind == MemberKind::Device && !p.first_bytes.is_multiple_of(BLOCK))
         };
+        let is_sync = jobs.iter().any(waits)
+            || members.iter().any(|m| m.sync || m.nfs.as_ref().is_some_and(|nfs| nfs.sync == "file"));
+        let has_helpers = members.iter().any(|m| has_helpers(m, is_sync)) || shown.contains(&Cause::Crypt);
         Some(Self {
             load: facts.load.clone(),
             reach: reach(&members),
@@ -109,8 +116,7 @@ impl Setting {
             workers: jobs.iter().map(|job| f64::from(job.workers)).sum(),
             reads: mean(&|line| line.read / 100.0),
             random: mean(&|line| line.random / 100.0),
-            is_sync: jobs.iter().any(waits)
-                || members.iter().any(|m| m.sync || m.nfs.as_ref().is_some_and(|nfs| nfs.sync == "file")),
+            is_sync,
             is_reducible: jobs.iter().any(is_reducible),
             is_misaligned: mix().any(|(_, line)| is_odd(line)) || members.iter().any(starts_odd),
             paths: members.iter().map(|m| up(m).count()).max().unwrap_or(0),
@@ -124,8 +130,9 @@ impl Setting {
             is_file: members.iter().any(|m| matches!(m.kind, MemberKind::File | MemberKind::Nfs)),
             is_served: reach(&members) == Reach::Remote || members.iter().any(|m| is_of_a_program(m)),
             is_on_device: !members.is_empty() && members.iter().all(|m| is_on_device(m)),
-            helpers_may_wait: facts.others_busy.is_some_and(|busy| busy >= MANY_CPUS)
-                && (members.iter().any(|m| has_helpers(m)) || shown.contains(&Cause::Crypt)),
+            is_in_memory: !members.is_empty() && members.iter().all(|m| is_in_memory(m)),
+            has_helpers,
+            helpers_may_wait: has_helpers && facts.others_busy.is_some_and(|busy| busy >= MANY_CPUS),
             shown,
         })
     }
@@ -143,7 +150,7 @@ impl Setting {
     /// Whether what the device is may limit: its bus, its temperature. Behind a server or another program it is not
     /// known whether there is one, unless this host names it.
     pub(crate) fn has_own_device(&self) -> bool {
-        self.is_local() && (!self.is_served || self.is_on_device)
+        self.is_local() && !self.is_in_memory && (!self.is_served || self.is_on_device)
     }
 
     /// Whether a network or another program carries the I/O out.
@@ -154,6 +161,11 @@ impl Setting {
     /// Whether there is a medium at all.
     pub(crate) fn has_medium(&self) -> bool {
         self.is_local() || self.is_remote()
+    }
+
+    /// Whether there may be a drive, with heads or flash of its own.
+    pub(crate) fn may_have_drive(&self) -> bool {
+        self.has_medium() && !self.is_in_memory
     }
 
     /// Whether this host or the target shows the state that is a cause.
@@ -232,17 +244,45 @@ fn is_of_a_program(member: &MemberFacts) -> bool {
     FilesystemFacts::is_of_a_server(kind) || kind.starts_with("fuse")
 }
 
-/// Whether threads of this host beside the workers carry its I/O out: helpers of the engine, the kernel's behind the
-/// page cache, a file system in a program, or a server that this host connects to itself.
-fn has_helpers(member: &MemberFacts) -> bool {
+/// Whether nothing but memory of this host is below: a device whose file lies on no other one, or a disk in memory.
+fn is_in_memory(member: &MemberFacts) -> bool {
+    let stack = member.device.as_ref().map(|device| device.stack.as_slice()).unwrap_or_default();
+    !stack.is_empty()
+        && stack.iter().all(|name| ["loop", "ram", "zram"].iter().any(|driver| is_named(name, driver)))
+}
+
+/// Whether a device has the name that a driver gives: with a number.
+fn is_named(device: &str, driver: &str) -> bool {
+    device.strip_prefix(driver).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Drivers of block devices that move or compute in threads of the kernel, by the names of their devices.
+const THREADED: [&str; 7] = ["loop", "md", "nbd", "zd", "drbd", "bcache", "ublkb"];
+/// File systems that check or place blocks in threads of the kernel.
+const THREADED_KINDS: [&str; 3] = ["btrfs", "zfs", "bcachefs"];
+
+/// Whether threads of this host beside the workers carry its I/O out, or may do so: helpers of the engine, the kernel's
+/// behind the page cache and for durable writes, those of a file system or of a device, a simulated array, a file system
+/// in a program, a server that this host connects to itself, or one behind a virtual cable of this host.
+fn has_helpers(member: &MemberFacts, is_sync: bool) -> bool {
     let host = |address: &str| address.rsplit_once(':').map(|(host, _)| host.to_owned());
     let is_here = |path: &PathFacts| {
         let ends = path.local.as_deref().zip(path.remote.as_deref());
+        let interface = path.net.as_ref().and_then(|net| net.interface.as_ref());
         ends.is_some_and(|(local, remote)| host(local).is_some() && host(local) == host(remote))
+            || interface.is_some_and(|interface| interface.kind == "veth")
     };
+    let is_threaded = |name: &String| THREADED.iter().any(|driver| is_named(name, driver));
     let is_file = matches!(member.kind, MemberKind::File | MemberKind::Device);
-    let is_cached = is_file && !member.direct && member.engine != Engine::Inline;
-    member.engine == Engine::Psync || is_cached || is_of_a_program(member) || up(member).any(is_here)
+    let is_handed_on = is_file && member.engine != Engine::Inline && (!member.direct || is_sync);
+    let kind = member.filesystem.as_ref().map_or("", |fs| fs.kind.as_str());
+    member.engine == Engine::Psync
+        || member.kind == MemberKind::Simulated
+        || is_handed_on
+        || THREADED_KINDS.contains(&kind)
+        || member.device.as_ref().is_some_and(|device| device.stack.iter().any(is_threaded))
+        || is_of_a_program(member)
+        || up(member).any(is_here)
 }
 
 /// Whether I/O reaches a block device of this host. A file system of a server has none, even where one is named.

@@ -30,6 +30,8 @@ pub(crate) fn setting() -> Setting {
         is_file: false,
         is_served: true,
         is_on_device: false,
+        is_in_memory: false,
+        has_helpers: false,
         helpers_may_wait: false,
         shown: Vec::new(),
     }

@@ -52,7 +52,12 @@ pub(crate) fn header(case: &PlantedCase) -> RunHeader {
         }),
         plan: Plan { tests: tests.into_iter().map(|test| test.test).collect(), ..load },
         targets: vec![target; 4],
-        host: HostFacts { cpus: CPUS, cpus_online: CPUS, ..HostFacts::default() },
+        host: HostFacts {
+            cpus: case.world.cpus as u32,
+            cpus_online: CPUS,
+            cgroup_cpus: case.world.quota,
+            ..HostFacts::default()
+        },
         array: None,
         stated: assay_record::StatedMemory::default(),
         imported: None,

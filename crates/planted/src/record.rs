@@ -27,6 +27,8 @@ const PINGS: u64 = 5;
 const WAKES: (f64, f64) = (0.001, 0.05);
 /// CPU use of workers that sleep while a server does the work.
 const ASLEEP: f64 = 0.15;
+/// CPUs that such a server uses.
+const SERVER: f64 = 0.6;
 
 /// The record of a diagnosis as it grows.
 pub(crate) struct Recorder<'c> {
@@ -159,11 +161,19 @@ impl<'c> Recorder<'c> {
         let (busy, waits) =
             if self.case.is_served_here { (ASLEEP, 0.0) } else { (seen.tester_busy, seen.tester_waits) };
         let busy = (busy * (ERROR_READ * random.normal()).exp()).min(1.02);
+        let (all, own) = (f64::from(self.header.host.cpus_online), f64::from(self.header.host.cpus));
+        let ns = |cpus: f64| (cpus * seconds as f64 * 1e9) as u64;
+        // On the CPUs of the tester others have what is left, and their turns.
+        let served = if self.case.is_served_here { SERVER } else { 0.0 };
+        let turns = self.case.world.others * own.min(f64::from(workers));
+        let left = (own - busy * f64::from(workers)).max(0.0);
+        let others = (self.case.others_busy * own + served).min(left).max(turns);
         StepCpu {
-            host_busy: (self.case.others_busy + (busy + seen.crypt_cpus) / f64::from(self.header.host.cpus))
-                .min(1.0),
-            tester_ns: (busy * seconds as f64 * 1e9 * f64::from(workers)) as u64,
+            host_busy: (self.case.others_busy + (busy + seen.crypt_cpus) / all).min(1.0),
+            tester_ns: ns(busy * f64::from(workers)),
             workers_waited: Some((waits + random.within(WAKES.0, WAKES.1)).min(1.0)),
+            others_ns: Some(ns(others)),
+            stopped_ns: Some(ns(seen.stopped)),
             ..StepCpu::default()
         }
     }

@@ -1,7 +1,7 @@
 //! Whether diagnoses are right on planted set-ups, and honest about it.
 
 use assay_diagnose::{Cause, HYPOTHESES, Quantity, Setting};
-use assay_record::{Experiment, HostNote, IoLimit, NoteKind};
+use assay_record::{Experiment, HostNote, IoLimit, MemberFacts, NoteKind};
 
 use crate::case::{CAUSES, Cell, cells};
 use crate::header::header;
@@ -70,6 +70,81 @@ fn others_that_give_way_are_no_bottleneck_however_much_they_use() {
     for case in (1..).map(planted_case).filter(|case| case.cause == Cause::HostCpu).take(2) {
         assert!(of_host(&case) > 0.8, "{case:?}");
     }
+}
+
+/// The workers wait nearly always: for each other, or because their control group stops them. With others on half of the
+/// CPUs that was "CPU contention", and the advice was to stop other programs.
+#[test]
+fn a_tester_that_waits_for_itself_or_its_quota_does_not_wait_for_others() {
+    let of_tester = || (1..).map(planted_case).filter(|case| case.cause == Cause::TesterCpu);
+    let on_a_busy_host = |mut case: PlantedCase| {
+        case.others_busy = 0.5;
+        let odds = diagnosed(&case, &HYPOTHESES).0.odds;
+        let of_host = odds.iter().find(|odds| odds.cause == Cause::HostCpu).unwrap().probability;
+        (odds[0].cause, of_host)
+    };
+    for case in of_tester().filter(|case| case.world.quota.is_some()).take(3) {
+        let (first, of_host) = on_a_busy_host(case.clone());
+        assert!(first == Cause::TesterCpu && of_host < 0.05, "{first:?} {of_host} {case:?}");
+    }
+    for mut case in of_tester().filter(|case| case.world.quota.is_none()).take(3) {
+        (case.world.cpus, case.load.workers) = (2, 16);
+        let (_, of_host) = on_a_busy_host(case.clone());
+        assert!(of_host < 0.05, "{of_host} {case:?}");
+    }
+}
+
+/// Others on the one CPU that the tester is bound to are a few percent of a host with many.
+#[test]
+fn others_on_the_cpus_that_the_tester_is_bound_to_are_found() {
+    let is_bound = |case: &PlantedCase| case.cause == Cause::HostCpu && case.world.cpus == 1;
+    for case in (1..).map(planted_case).filter(is_bound).take(3) {
+        let mut on_a_calm_host = case.clone();
+        on_a_calm_host.others_busy = 0.06;
+        let odds = diagnosed(&on_a_calm_host, &HYPOTHESES).0.odds;
+        assert!(odds[0].cause == Cause::HostCpu && odds[0].probability > 0.8, "{odds:?} {case:?}");
+    }
+}
+
+/// The setting of a set-up whose target has other facts.
+fn setting_with(case: &PlantedCase, change: &dyn Fn(&mut MemberFacts)) -> Setting {
+    let mut header = header(case);
+    header.targets.iter_mut().for_each(|target| change(&mut target.member));
+    Setting::of(&header).unwrap()
+}
+
+/// Where threads beside the workers carry the I/O out, they are busy in the window and are no others, and what they wait
+/// for is not seen.
+#[test]
+fn what_carries_the_io_out_beside_the_workers_is_known_by_what_the_target_is() {
+    let local = (1..).map(planted_case).find(|case| case.setting.is_local() && !case.load.is_sync).unwrap();
+    let remote = (1..).map(planted_case).find(|case| case.setting.paths == 1).unwrap();
+    let has_helpers =
+        |case: &PlantedCase, change: &dyn Fn(&mut MemberFacts)| setting_with(case, change).has_helpers;
+    let over = |name: &'static str| {
+        move |m: &mut MemberFacts| m.device.as_mut().unwrap().stack.push(name.to_owned())
+    };
+    let cable = |kind: &'static str| {
+        move |m: &mut MemberFacts| {
+            let path = &mut m.lun.as_mut().unwrap().paths[0];
+            path.net.as_mut().unwrap().interface.as_mut().unwrap().kind = kind.to_owned();
+        }
+    };
+    assert!(
+        !has_helpers(&local, &|_| {})
+            && !has_helpers(&local, &over("nvme0n1"))
+            && !has_helpers(&local, &over("loopy"))
+    );
+    let in_memory = |change: &dyn Fn(&mut MemberFacts)| setting_with(&local, change).is_in_memory;
+    let only = |name: &'static str| {
+        move |m: &mut MemberFacts| m.device.as_mut().unwrap().stack = vec![name.to_owned()]
+    };
+    assert!(in_memory(&only("loop0")) && in_memory(&only("zram1")));
+    assert!(!in_memory(&only("sdb")) && !in_memory(&over("loop0")));
+    assert!(has_helpers(&local, &over("loop0")) && has_helpers(&local, &over("md127")));
+    assert!(has_helpers(&local, &|m| m.direct = false) && has_helpers(&local, &|m| m.sync = true));
+    assert!(!has_helpers(&remote, &cable("")) && !has_helpers(&remote, &cable("vlan")));
+    assert!(has_helpers(&remote, &cable("veth")));
 }
 
 /// A worker that sleeps while a server on this host waits for a CPU excluded what was planted.

@@ -18,7 +18,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use assay_model::rng::Rng;
 
 pub use media::{Medium, Serves};
-use stations::{Links, Station};
+use stations::{Links, Quota, Station};
 
 /// The stages of an I/O at the media, and behind them.
 const STORAGE: u8 = 5;
@@ -95,6 +95,10 @@ pub struct World {
     pub tester_us_per_kib: f64,
     /// Share of the host's CPU time that others take. In \[0, 1).
     pub others: f64,
+    /// CPUs that the tester may use.
+    pub cpus: usize,
+    /// CPU time that a control group lets the tester have, in CPUs.
+    pub quota: Option<f64>,
     /// Delay on the way, there and back.
     pub delay_us: f64,
     /// Whether I/O ends in the page cache of the host.
@@ -208,6 +212,8 @@ pub struct Seen {
     pub tester_busy: f64,
     /// Share of the time in which its workers wait for a CPU.
     pub tester_waits: f64,
+    /// Share of the time in which a control group stops it.
+    pub stopped: f64,
     /// Throughput over the rate of all links; 0 without any.
     pub link_share: f64,
     /// I/Os of the busiest path over the mean.
@@ -256,6 +262,7 @@ struct Run<'w> {
     neighbour: f64,
 
     tester: Station,
+    quota: Quota,
     links: Links,
     target: Station,
     /// Which slot holds the lock, and those that wait for it in the order of their arrival.
@@ -284,6 +291,8 @@ struct Run<'w> {
     tester_us: f64,
     /// Time in which a worker waits for its CPU, all together, µs.
     waited_us: f64,
+    /// Time in which I/Os wait for the tester, all together, µs.
+    queued_us: f64,
 }
 
 impl<'w> Run<'w> {
@@ -297,7 +306,13 @@ impl<'w> Run<'w> {
         };
         Self {
             neighbour,
-            tester: Station::new(load.workers),
+            // Where others take turns on a CPU, another worker has a turn of its own.
+            tester: Station::new(if world.others > 0.0 {
+                load.workers
+            } else {
+                load.workers.min(world.cpus)
+            }),
+            quota: Quota::new(world.quota),
             links: Links::new(world.paths, world.slowest_link, load),
             target: Station::new(world.target_threads),
             lock: (None, VecDeque::new()),
@@ -320,6 +335,7 @@ impl<'w> Run<'w> {
             ended: Vec::new(),
             tester_us: 0.0,
             waited_us: 0.0,
+            queued_us: 0.0,
             rng,
             world,
             load,
@@ -427,7 +443,9 @@ impl<'w> Run<'w> {
                 let stretched = busy / (1.0 - w.others) * (0.7 + 0.6 * self.rng.unit());
                 // Their turns alone are waits for a CPU, and not the scatter of what the work takes.
                 self.waited_us += stretched * w.others;
-                let end = self.tester.serve(now, stretched);
+                let begin = self.quota.passes(now.max(self.tester.free_us()), busy);
+                let end = self.tester.serve(begin, stretched);
+                self.queued_us += end - stretched - now;
                 self.queued(now, end, stretched)
             }
             // A durable write goes on to the storage.
@@ -574,6 +592,20 @@ impl<'w> Run<'w> {
         }
     }
 
+    /// Share of the time in which a worker waits for a CPU: while others have it, while its control group is stopped, and
+    /// while as many workers as there are CPUs run.
+    fn tester_waits(&self, length_us: f64) -> f64 {
+        let workers = self.load.workers as f64;
+        let all = length_us.max(1e-9);
+        let for_each_other = if self.load.workers > self.world.cpus {
+            // Most workers have an I/O that waits for them, and the others run or sleep.
+            (self.queued_us / all).min(workers - self.tester_us / all)
+        } else {
+            0.0
+        };
+        (((self.waited_us + self.quota.stopped_us()) / all + for_each_other) / workers).min(1.0)
+    }
+
     fn seen(self) -> Seen {
         let gathering = self.gathering();
         // While the I/Os gather a stripe warms up, too.
@@ -594,7 +626,8 @@ impl<'w> Run<'w> {
             times_us: kept.iter().map(|(_, latency, _)| *latency).collect(),
             places: kept.iter().map(|(_, us, place)| (*place, (us * 1e3) as u64)).collect(),
             crypt_cpus: self.crypt_us / last.0.max(1e-9),
-            tester_waits: self.waited_us / (last.0.max(1e-9) * self.load.workers as f64),
+            tester_waits: self.tester_waits(last.0),
+            stopped: self.quota.stopped_us() / last.0.max(1e-9),
             tester_busy: self.tester_us / (last.0.max(1e-9) * self.load.workers as f64),
             link_share: if links > 0.0 { iops * self.load.size / 1e6 / links } else { 0.0 },
             path_share: self.links.share(),

@@ -16,7 +16,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     physics: "Flash reads in 50 to 120 us, as many at once as dies are free: X(Q) = D/t x (1 - (1 - 1/D)^Q). Distance \
         does not matter, so span and order change little; larger I/Os occupy more dies.",
     source: "docs/design/040-model.md (SSD); MQSim, FAST 2018.",
-    applies: |s| s.has_medium(),
+    applies: |s| s.may_have_drive(),
     forms: &[expects, expects_whole_pages],
     unchanged: &[&unchanged::WAYS, &unchanged::PLACES, &unchanged::WORKERS, &unchanged::REST],
     helps: "More drives, or drives with more dies.",

@@ -15,7 +15,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     physics: "A drive without free blocks copies live data before it can erase; each random write costs several. \
         Sequential writes free whole blocks, and stalls of milliseconds alternate with writes of microseconds.",
     source: "Write amplification by over-provisioning (docs/design/040-model.md, SSD).",
-    applies: |s| s.writes() && s.has_medium() && s.is_random(),
+    applies: |s| s.writes() && s.may_have_drive() && s.is_random(),
     forms: &[expects],
     unchanged: &[&unchanged::WAYS],
     helps: "Leave more of the drives unused (over-provisioning), trim free space, or write sequentially.",

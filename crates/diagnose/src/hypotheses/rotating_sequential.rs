@@ -15,7 +15,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     physics: "Without seeks a disk delivers what passes under its heads: 30 to 280 MB/s each, twice as much at the \
         outer edge as at the inner one. Random I/O on the same disks is a hundred times slower in bytes.",
     source: "Zoned recording (docs/design/040-model.md).",
-    applies: |s| s.has_medium() && s.random < 0.05,
+    applies: |s| s.may_have_drive() && s.random < 0.05,
     forms: &[expects, expects_otherwise, expects_bytes_only, expects_of_many],
     unchanged: &[
         &unchanged::WAYS,

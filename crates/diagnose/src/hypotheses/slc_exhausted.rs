@@ -15,7 +15,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     physics: "Consumer flash writes into single-level cells first, and at a fraction of that rate when they are \
         used up. A pause lets the drive move data out, and the next seconds are fast again; reads stay fast.",
     source: "facts of drive reviews (850 EVO: 3 GB at full rate); SNIA SSS PTS 2.0.2.",
-    applies: |s| s.writes() && s.has_medium() && !s.is_sync,
+    applies: |s| s.writes() && s.may_have_drive() && !s.is_sync,
     forms: &[expects],
     unchanged: &[&unchanged::WAYS, &unchanged::PLACES, &unchanged::WORKERS],
     helps: "Drives for servers, or pauses between bursts of writing.",

@@ -9,6 +9,8 @@ use crate::range::{Range, range};
 use crate::setting::{Reach, Setting};
 use crate::unchanged;
 
+use super::throttle::behind;
+
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::TesterCpu,
     name: "the CPU time of the tester",
@@ -18,7 +20,14 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     source: "CPU time of the tester's process (getrusage) over the measured window, shared by its workers; `assay \
         overhead` measures the cost of an I/O.",
     applies: |_| true,
-    forms: &[expects, expects_with_quota, expects_of_memory],
+    forms: &[
+        expects,
+        expects_of_many,
+        expects_with_quota,
+        expects_with_even_quota::<false>,
+        expects_with_even_quota::<true>,
+        expects_of_memory,
+    ],
     unchanged: &[
         &unchanged::WAYS,
         &unchanged::PLACES,
@@ -48,6 +57,14 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     }
 }
 
+/// Several workers may use every CPU there is: more of them only share it.
+fn expects_of_many(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::MoreWorkers) if s.workers > 1.0 => range(0.85, 1.1),
+        _ => expects(quantity, s),
+    }
+}
+
 /// A control group lets the tester run for a part of each period and stops it for the rest: I/Os that end meanwhile
 /// wait, and the rate of a window depends on where it lies in the periods.
 fn expects_with_quota(quantity: Q, s: &Setting) -> Option<Range> {
@@ -55,6 +72,9 @@ fn expects_with_quota(quantity: Q, s: &Setting) -> Option<Range> {
         return expects(quantity, s);
     }
     match quantity {
+        Q::StoppedByQuota => range(0.15, 1.02),
+        Q::LowToMean => range(0.005, 1.07),
+        Q::PacedToOne => range(0.2, 4.0),
         Q::TesterBusy => range(0.7, 1.1),
         Q::MedianToMean => range(0.01, 1.05),
         Q::Rate(E::Base) | Q::Trend => range(0.3, 1.6),
@@ -70,6 +90,24 @@ fn expects_with_quota(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.5, 1.8),
         Q::PingWait => range(0.05, 1.1),
         _ => None,
+    }
+}
+
+/// Over many periods it is a bucket of tokens as any other limit: each I/O takes as much CPU time, whichever worker
+/// issues it.
+fn expects_with_even_quota<const SLOW: bool>(quantity: Q, s: &Setting) -> Option<Range> {
+    if !s.has_cpu_quota {
+        return expects(quantity, s);
+    }
+    match quantity {
+        Q::StoppedByQuota => range(0.15, 1.02),
+        Q::MedianToMean => range(0.3, 1.8),
+        Q::LowToMean => range(0.05, 1.15),
+        Q::PacedLatency => range(0.005, 1.0),
+        Q::Rate(E::MoreWorkers) => range(0.85, 1.1),
+        Q::Rate(E::LargerIo) => range(0.85, 1.03),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.93, 1.07),
+        _ => behind::<SLOW>(quantity).or_else(|| expects(quantity, s)),
     }
 }
 

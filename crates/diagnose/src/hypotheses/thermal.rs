@@ -37,6 +37,8 @@ fn expects_hot(quantity: Q, s: &Setting) -> Option<Range> {
 
 fn expects_falling(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
+        // It does not cool under the load.
+        Q::CameBack => range(0.95, 1.15),
         // One of both may have found the drive cooler.
         Q::PacedToOne => range(0.5, 30.0),
         Q::Rate(E::Mixed) => range(0.45, 1.6),

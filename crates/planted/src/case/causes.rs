@@ -1,6 +1,7 @@
 //! How each cause is planted.
 
 use super::*;
+use crate::header::CPUS;
 
 mod states;
 
@@ -35,7 +36,7 @@ pub(super) fn limits(case: &PlantedCase) -> bool {
 fn without(case: &PlantedCase) -> (World, PlantedLoad) {
     let (mut w, mut load) = (case.world.clone(), case.load.clone());
     match case.cause {
-        Cause::TesterCpu => (w.tester_us, w.tester_us_per_kib) = (0.5, 0.0),
+        Cause::TesterCpu => (w.tester_us, w.tester_us_per_kib, w.quota) = (0.5, 0.0, None),
         Cause::HostCpu => w.others = 0.0,
         Cause::FewOutstanding => load.outstanding *= 3,
         Cause::RotatingRandom | Cause::RotatingSequential | Cause::ReadCache | Cause::WriteCacheFull => {
@@ -103,6 +104,8 @@ pub(super) fn ample(random: &mut Random, is_remote: bool) -> World {
         tester_us: random.within(1.5, 5.0),
         tester_us_per_kib: if is_remote { random.within(0.02, 0.06) } else { 0.005 },
         others: 0.0,
+        cpus: CPUS as usize,
+        quota: None,
         delay_us: if is_remote { random.within(40.0, 250.0) } else { random.within(4.0, 15.0) },
         page_cached: false,
         iops_cap: None,
@@ -219,6 +222,7 @@ pub(super) fn draw(cause: Cause, seed: u64, random: &mut Random) -> PlantedCase 
         | Cause::Fragmented => states::draw(cause, &mut w, &mut l, random),
         _ => of_media(cause, &mut w, &mut l, random),
     }
+    of_cpus(cause, &mut w, &mut Random::new(seed ^ 0xC9));
     case(cause, (w, l), seed, random)
 }
 
@@ -233,7 +237,8 @@ pub(super) fn case(
     let has_credit = random.chance(0.5);
     let may_write = of_durability_and_span(&mut w, &mut l, &mut Random::new(!seed));
     let setting = setting(cause, &w, &l);
-    let others_busy = w.others.max(random.within(0.01, 0.15)).max(of_others_that_give_way(seed));
+    let of_all = w.others * w.cpus as f64 / f64::from(CPUS);
+    let others_busy = of_all.max(random.within(0.01, 0.15)).max(of_others_that_give_way(seed));
     let (settles, fills) = (random.within(1.0, 6.0), random.within(0.02, 0.9));
     PlantedCase {
         cause,
@@ -249,6 +254,15 @@ pub(super) fn case(
         budget_s: BUDGET_S,
         settles,
         fills,
+    }
+}
+
+/// Which CPUs the tester has: all, one of them, or a part of their time.
+fn of_cpus(cause: Cause, w: &mut World, random: &mut Random) {
+    match cause {
+        Cause::TesterCpu if random.chance(0.25) => w.quota = Some(random.within(0.1, 0.6)),
+        Cause::HostCpu if random.chance(0.3) => w.cpus = 1,
+        _ => {}
     }
 }
 
@@ -524,11 +538,13 @@ fn setting(cause: Cause, w: &World, l: &PlantedLoad) -> Setting {
         links: w.paths,
         is_paced: false,
         span_bytes: 1e11 * l.span,
-        has_cpu_quota: false,
+        has_cpu_quota: w.quota.is_some(),
         is_file: reach != Reach::Remote
             && (cause == Cause::FileLock || cause == Cause::Fragmented || l.reads == 1.0),
         is_served: reach == Reach::Remote,
         is_on_device: reach == Reach::Local,
+        is_in_memory: false,
+        has_helpers: false,
         helpers_may_wait: false,
         shown: shown(cause, reach),
     }

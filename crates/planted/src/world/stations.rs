@@ -12,6 +12,11 @@ impl Station {
         Self { free_us: vec![0.0; servers.max(1)] }
     }
 
+    /// When the next server is free.
+    pub(super) fn free_us(&self) -> f64 {
+        self.free_us.iter().copied().fold(f64::MAX, f64::min)
+    }
+
     /// When service that takes so long ends.
     pub(super) fn serve(&mut self, now: f64, service: f64) -> f64 {
         let mut first = 0;
@@ -23,6 +28,51 @@ impl Station {
         let end = now.max(self.free_us[first]) + service;
         self.free_us[first] = end;
         end
+    }
+}
+
+/// A limit on CPU time: what was used up in a period is given back in the next one.
+pub(super) struct Quota {
+    /// CPU time for each period, µs; `None`: any.
+    share_us: Option<f64>,
+    used_us: f64,
+    /// When the period ends, and when the last one that was used up did.
+    ends_us: f64,
+    resumed_us: f64,
+    stopped_us: f64,
+}
+
+/// Period of a limit on CPU time, µs: shorter than the usual 100 ms of the kernel, so that a measurement has many.
+const PERIOD_US: f64 = 2000.0;
+
+impl Quota {
+    pub(super) fn new(cpus: Option<f64>) -> Self {
+        let share_us = cpus.map(|cpus| cpus * PERIOD_US);
+        Self { share_us, used_us: 0.0, ends_us: PERIOD_US, resumed_us: 0.0, stopped_us: 0.0 }
+    }
+
+    /// When work that takes so much CPU time may begin.
+    pub(super) fn passes(&mut self, now: f64, work_us: f64) -> f64 {
+        let Some(share_us) = self.share_us else { return now };
+        let now = now.max(self.resumed_us);
+        if now >= self.ends_us {
+            self.ends_us = ((now / PERIOD_US).floor() + 1.0) * PERIOD_US;
+            self.used_us = 0.0;
+        }
+        let mut begin = now;
+        if self.used_us >= share_us {
+            begin = self.ends_us;
+            self.stopped_us += begin - now;
+            (self.resumed_us, self.ends_us) = (begin, begin + PERIOD_US);
+            self.used_us = 0.0;
+        }
+        self.used_us += work_us;
+        begin
+    }
+
+    /// Time for which it stopped the tester, µs.
+    pub(super) fn stopped_us(&self) -> f64 {
+        self.stopped_us
     }
 }
 
