@@ -16,8 +16,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         A queue lets disks choose the nearest (about n^-0.26), m disks work on m I/Os, a short span saves \
         seeks, and sequential I/O needs none.",
     source: "Ruemmler and Wilkes 1994; Lee and Katz; docs/design/040-model.md (X = N/(N+m-1) x m/S).",
-    applies: |s| s.has_medium() && s.is_random(),
-    forms: &[expects, expects_otherwise, expects_with_a_full_queue],
+    applies: |s| s.may_have_drive() && s.is_random(),
+    forms: &[expects, expects_otherwise, expects_with_a_full_queue, expects_of_one_disk],
     unchanged: &[&unchanged::WAYS, &unchanged::WORKERS, &unchanged::REST],
     helps: "More disks, a shorter span, or flash; a RAID level with a smaller write penalty for writes.",
     gain: None,
@@ -70,6 +70,25 @@ fn expects_with_a_full_queue(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::TenthSpan) => range(0.97, 1.3),
         Q::Rate(E::OneOutstanding) => range((0.8 / s.outstanding).max(0.04), 0.85),
         _ if s.writes() && s.reads > 0.0 => expects_otherwise(quantity, s),
+        _ => expects(quantity, s),
+    }
+}
+
+/// One disk on a span so short that its rotation takes nearly all of the time: choosing the nearest gains little, and
+/// shows in some I/Os that overtake the others.
+fn expects_of_one_disk(quantity: Q, s: &Setting) -> Option<Range> {
+    if s.writes() {
+        return expects_with_a_full_queue(quantity, s);
+    }
+    match quantity {
+        Q::Rate(E::OneOutstanding) => range(0.4, 1.0),
+        Q::PacedLatency => range(0.6 / s.outstanding, 3.0 / s.outstanding),
+        Q::LowToMean => range(0.12, 0.7),
+        Q::MedianToMean => range(0.6, 1.0),
+        Q::Rate(E::LargerIo) => range(0.8, 1.0),
+        Q::Rate(E::MoreOutstanding) => range(0.95, 1.3),
+        Q::Rate(E::TenthSpan) => range(0.97, 1.4),
+        Q::Rate(E::HotSpan) => range(1.05, 4.0),
         _ => expects(quantity, s),
     }
 }

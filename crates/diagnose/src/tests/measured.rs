@@ -442,6 +442,23 @@ fn a_file_of_a_program_without_a_device_is_behind_no_bus_and_is_no_drive_that_ge
     assert_eq!(applies(Cause::Thermal), [false, true, true]);
 }
 
+/// A loop device over a file in memory was "thermal throttling of the device", 42 %.
+#[test]
+fn memory_of_this_host_is_no_drive() {
+    let in_memory = Setting { is_in_memory: true, ..reads(Reach::Local, 32.0) };
+    for hypothesis in HYPOTHESES {
+        let is_of_a_drive =
+            [Cause::Thermal, Cause::Interface, Cause::RotatingRandom, Cause::FlashParallelism]
+                .contains(&hypothesis.cause);
+        if is_of_a_drive {
+            assert!(!(hypothesis.applies)(&in_memory), "{:?}", hypothesis.cause);
+        }
+        let is_of_memory =
+            matches!(hypothesis.cause, Cause::ReadCache | Cause::TargetPerIo | Cause::TesterCpu);
+        assert!(!is_of_memory || (hypothesis.applies)(&in_memory), "{:?}", hypothesis.cause);
+    }
+}
+
 fn in_order(made: &[(E, f64)]) -> Observed {
     let one = |(experiment, iops): &(E, f64)| measured(*experiment, *iops);
     Observed { made: made.iter().map(one).collect(), places: None }
@@ -621,5 +638,68 @@ fn a_file_in_memory_waits_for_the_worker_that_copies_it() {
     ];
     let (iops, ios, setting) = (607_225.0, 750_000.0, reads(Reach::Memory, 32.0));
     Measured { setting, iops, ios, ratios, of_base, latency_one_us: 1.47, paced_latency: Some(1.17) }
+        .is(Cause::TesterCpu);
+}
+
+/// One simulated disk was "a target that serialises I/O", 42 %: on a span so short that the rotation is what is left,
+/// choosing the nearest gains little. Half of the I/Os overtake the others, which a thread that serves in turn lets none.
+#[test]
+fn a_disk_on_a_short_span_picks_from_its_queue_and_a_serial_target_does_not() {
+    let of = |shape: &'static [(Q, f64)]| Measured {
+        setting: reads(Reach::Remote, 32.0),
+        iops: 190.0,
+        ios: 240.0,
+        ratios: &[
+            (E::LargerIo, 0.96),
+            (E::Sequential, 269.0),
+            (E::OneOutstanding, 0.95),
+            (E::TenthSpan, 1.02),
+            (E::HotSpan, 1.24),
+            (E::HalfRate, 0.68),
+            (E::MoreOutstanding, 1.01),
+            (E::AfterIdle, 1.0),
+            (E::Base, 0.98),
+        ],
+        of_base: shape,
+        latency_one_us: 5522.0,
+        paced_latency: Some(0.036),
+    };
+    of(&[(Q::MedianToMean, 0.785), (Q::LowToMean, 0.303), (Q::TesterBusy, 0.04), (Q::PacedToOne, 1.04)])
+        .is(Cause::RotatingRandom);
+    of(&[(Q::MedianToMean, 0.99), (Q::LowToMean, 0.95), (Q::TesterBusy, 0.04), (Q::PacedToOne, 1.04)])
+        .is(Cause::TargetSerial);
+}
+
+/// A control group that lets the tester have 12 % of a CPU was "none of the causes", 65 %, and on a busy host "CPU
+/// contention", 95 %.
+#[test]
+fn a_tester_at_its_quota_is_known_by_the_time_that_was_withheld() {
+    let ratios = &[
+        (E::Sequential, 1.0),
+        (E::LargerIo, 0.952),
+        (E::HotSpan, 0.982),
+        (E::MoreWorkers, 0.88),
+        (E::MoreOutstanding, 1.41),
+        (E::TenthSpan, 1.037),
+        (E::OneOutstanding, 0.197),
+        (E::HalfRate, 0.58),
+        (E::AfterIdle, 1.128),
+        (E::Base, 1.085),
+    ];
+    let of_base = &[
+        (Q::MedianToMean, 0.267),
+        (Q::LowToMean, 0.259),
+        (Q::TesterBusy, 0.964),
+        (Q::WaitForOthers, 0.14),
+        (Q::StoppedByQuota, 0.54),
+        (Q::DeviceBytes, 1.189),
+        (Q::BusMatch, 0.737),
+        (Q::Unwritten, 0.0),
+        (Q::PacedToOne, 3.5),
+    ];
+    let setting =
+        Setting { has_cpu_quota: true, is_file: true, is_served: false, ..reads(Reach::Local, 32.0) };
+    let (iops, ios) = (25_034.0, 31_000.0);
+    Measured { setting, iops, ios, ratios, of_base, latency_one_us: 189.9, paced_latency: Some(0.52) }
         .is(Cause::TesterCpu);
 }
