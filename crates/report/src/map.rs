@@ -79,11 +79,30 @@ pub(crate) fn head(map: &SurfaceMap) -> String {
 /// What a map says, and what changed since an earlier one.
 pub(crate) fn sentences_of(map: &SurfaceMap, since: Option<&Comparison>, listed: usize) -> Vec<String> {
     let mut says = sentences(&map.findings, listed);
-    if says.is_empty() {
-        says.push("Nothing on this map depends on the place by more than chance explains.".to_owned());
+    if map.findings.iter().all(is_about_time) {
+        says.push(format!(
+            "No slow region, weak place or slow member: no difference between places is more than chance explains{}.",
+            passing(&map.findings)
+        ));
     }
     says.extend(since.map(|since| changes(since, listed)).unwrap_or_default());
     says
+}
+
+/// Whether a finding names no place.
+fn is_about_time(finding: &Finding) -> bool {
+    matches!(finding, Finding::Passing { .. } | Finding::Undecided { .. } | Finding::Disturbed { .. })
+}
+
+/// What became of places that were slow once: every map has some.
+fn passing(findings: &[Finding]) -> String {
+    let places = findings.iter().find_map(|finding| match finding {
+        Finding::Passing { places } => Some(*places),
+        _ => None,
+    });
+    places.map_or_else(String::new, |places| {
+        format!(", and the {places} slowest places were quick when read again")
+    })
 }
 
 /// Draws cells in at most so many columns and rows of latency.
@@ -173,7 +192,7 @@ fn sentences(findings: &[Finding], listed: usize) -> Vec<String> {
     let same_kind = |a: &Finding, b: &Finding| std::mem::discriminant(a) == std::mem::discriminant(b);
     let mut says = Vec::new();
     for kind in findings.chunk_by(same_kind) {
-        says.extend(kind.iter().take(listed).map(sentence));
+        says.extend(kind.iter().take(listed).map(sentence).filter(|says| !says.is_empty()));
         if kind.len() > listed {
             says.push(format!("… and {} more of this kind; --json has all.", kind.len() - listed));
         }
@@ -223,10 +242,8 @@ fn sentence(finding: &Finding) -> String {
             long(*first_mib_per_s),
             long(*last_mib_per_s)
         ),
-        Finding::Passing { places } => format!(
-            "{places} slow {} not slow again: noise, or a cache that knew the place by then.",
-            if *places == 1 { "place was" } else { "places were" }
-        ),
+        // Said where no place is named.
+        Finding::Passing { .. } => String::new(),
         Finding::Undecided { places } => format!(
             "{places} slow {} not read often enough to tell weak from noise; a larger --budget decides.",
             if *places == 1 { "place was" } else { "places were" }
@@ -237,8 +254,8 @@ fn sentence(finding: &Finding) -> String {
                 .to_owned()
         }
         Finding::Disturbed { share } => format!(
-            "For {} % of the reads everything was slow, wherever it lay: something else used the target or this host. \
-             That is a time and no place, and names none.",
+            "DISTURBED: for {} % of the reads everything was slow, wherever it lay: something else used the target or \
+             this host. No place is blamed for that.",
             short(share * 100.0)
         ),
     }
