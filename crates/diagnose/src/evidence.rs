@@ -322,6 +322,16 @@ mod tests {
         }
     }
 
+    /// Twelve causes that the program names stood in no table.
+    #[test]
+    fn the_guide_has_every_cause_by_its_name() {
+        let guide = include_str!("../../../docs/guide/diagnose.md");
+        for hypothesis in ALL {
+            let row = format!("| `{}` | {} |", hypothesis.cause.name(), hypothesis.name);
+            assert!(guide.contains(&row), "{row}");
+        }
+    }
+
     /// "One I/O at a time did 0.67 times the IOPS of the load: more in flight only wait" contradicts itself.
     #[test]
     fn a_serial_target_is_shown_by_the_number_that_shows_it() {
