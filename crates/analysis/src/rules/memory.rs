@@ -6,6 +6,7 @@ use assay_record::{FilesystemFacts, MemberFacts, MemberKind};
 use assay_spec::Pacing;
 use assay_spec::units::{Bytes, GIB, MIB};
 
+use super::host::busy_host;
 use super::{Fired, Run, StepCase, is_storage};
 use crate::figures::time;
 use crate::finding::{Evidence, Severity};
@@ -114,6 +115,10 @@ pub(super) fn hits(case: StepCase<'_>) -> Option<Fired> {
     let is_random_read = job.mix.iter().all(|a| a.read == 100.0 && a.random == 100.0);
     // Working sets of a probe are judged together.
     if !is_random_read || job.pacing != Pacing::Closed || job.span.is_some() || case.step.gap_s() > 0.0 {
+        return None;
+    }
+    // What waits for a CPU takes a slice of another program's time longer: two times, too.
+    if busy_host(case).is_some() {
         return None;
     }
     let reads = &case.step.read;

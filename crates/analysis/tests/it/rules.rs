@@ -189,6 +189,27 @@ fn a_busy_host_counts_where_others_use_it() {
     assert!(!fires("busy-host", |_, s| s.steps[0].cpu.used = None));
 }
 
+/// Reads that waited for a CPU were taken for those that missed a cache.
+#[test]
+fn two_times_of_reads_are_no_cache_where_the_cpus_are_busy() {
+    let of = |host_busy: f64| {
+        let (mut header, mut summary) =
+            run("[[test]]\nname = \"t\"\naccess = [{ size = \"8KiB\", read = 100, random = 100 }]\n\
+             outstanding = 16\nrun = \"4s\"\n");
+        header.host.cpus_online = 2;
+        used(&mut summary).host_busy = host_busy;
+        used(&mut summary).tester_ns = 0;
+        let mut service = Latency::default();
+        service.record_many(262_000, 9500);
+        service.record_many(3_100_000, 500);
+        let step = &mut summary.steps[0];
+        (step.read.ops, step.read.service, step.total.service) = (10_000, service.clone(), service);
+        found("cache-hits", &header, &summary).is_some()
+    };
+    assert!(of(0.1));
+    assert!(!of(0.99));
+}
+
 /// A load that waits at a limit for 200 ms was "not usable: disturbed by busy CPUs", which add 3 ms at most.
 #[test]
 fn a_busy_host_matters_where_a_late_cpu_shows_in_the_latency() {
