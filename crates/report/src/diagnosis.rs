@@ -1,7 +1,7 @@
 //! A diagnosis as text, as JSON and as a section of a page.
 
 use assay_analysis::RunSummary;
-use assay_diagnose::{Cause, Diagnosis, Range, Row, diagnose};
+use assay_diagnose::{Cause, Diagnosis, Odds, Range, Row, diagnose};
 use assay_record::RunHeader;
 use serde_json::{Value, json};
 
@@ -97,9 +97,14 @@ fn measured(row: &Row) -> String {
     }
 }
 
+/// The cause at a place among those that expect something: that none of them is true expects nothing.
+fn listed(of: &Diagnosis, index: usize) -> Option<&Odds> {
+    of.odds.iter().filter(|odds| odds.cause != Cause::NoneOfThese).nth(index)
+}
+
 /// The table: an experiment, what each of the first two expects, and what was measured.
 fn rows(of: &Diagnosis, options: TextOptions) -> String {
-    let name = |index: usize| of.odds.get(index).map_or("", |odds| odds.name);
+    let name = |index: usize| listed(of, index).map_or("", |odds| odds.name);
     let mut table = Table::new(vec![
         // `the load itself` stays whole, and the other names stay readable: what B expects goes before that.
         Column::text("Experiment").narrow(Narrow::Cut(15)),
@@ -205,7 +210,7 @@ pub fn html(header: &RunHeader, summary: &RunSummary) -> String {
 }
 
 fn table(of: &Diagnosis) -> String {
-    let name = |index: usize| of.odds.get(index).map_or("", |odds| odds.name);
+    let name = |index: usize| listed(of, index).map_or("", |odds| odds.name);
     let mut text = format!(
         "<h3>What each experiment showed</h3>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"beside\">\n\
          <thead><tr><th>Experiment</th><th class=\"w\">Quantity</th><th>Measured (95 %)</th><th>Expected if {}</th>\
@@ -336,6 +341,12 @@ mod tests {
             assert!(quantities.iter().all(|quantity| text.contains(quantity)), "{text}");
             assert_eq!(text.contains("expected if B"), has_second, "{text}");
         }
+        // "A is none-of-these" stood above what another cause expects.
+        let odds = |cause: Cause| Odds { cause, name: "", probability: 0.3 };
+        let open = [Cause::NoneOfThese, Cause::IopsCap, Cause::SlowMember].map(odds);
+        let of_open = Diagnosis { odds: open.to_vec(), ..of.clone() };
+        let text = rows(&of_open, TextOptions { width: 110, ..TextOptions::default() });
+        assert!(text.contains("A is iops-cap, B is slow-member:"), "{text}");
         let narrow = rows(&of, TextOptions { width: 60, ..TextOptions::default() });
         assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
         assert!(narrow.contains("the load itself "), "{narrow}");
