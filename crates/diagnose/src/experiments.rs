@@ -15,7 +15,7 @@ const TRIES: usize = 2;
 const FIRST_WARM_UP_S: f64 = 1.5;
 
 /// The few bytes that are used again and again.
-const HOT: u64 = 4 << 20;
+pub(crate) const HOT: u64 = 4 << 20;
 /// Outstanding I/Os of the experiment with more of them, times those of the load.
 pub(crate) const MORE_OUTSTANDING: f64 = 4.0;
 /// Larger and smaller I/Os differ from those of the load by this factor.

@@ -215,7 +215,9 @@ fn nearest_bus(mb_per_s: f64) -> f64 {
 
 /// CPU time of the tester over that which its workers can use.
 fn tester_busy(header: &RunHeader, step: &StepSummary) -> Option<f64> {
-    let used = step.cpu.used.filter(|_| step.seconds > 0.0)?;
+    // A simulated array computes and waits in the workers themselves.
+    let is_own = header.targets.first().is_none_or(|target| target.member.kind != MemberKind::Simulated);
+    let used = step.cpu.used.filter(|_| step.seconds > 0.0 && is_own)?;
     let cpus = header.host.cgroup_cpus.unwrap_or(f64::from(header.host.cpus)).max(0.01);
     let workers = step.workers.len().max(1) as f64;
     Some(used.tester_ns as f64 / (step.seconds * 1e9 * workers.min(cpus)))

@@ -6,6 +6,7 @@ use std::ops::Range;
 use assay_analysis::LoadPlaces;
 use assay_record::Experiment;
 
+use crate::experiments::HOT;
 use crate::quantity::{LEAST, Observation, Quantity};
 
 /// The error of a rate is at least this, as a share: targets vary.
@@ -31,6 +32,9 @@ const ENOUGH_FOR_NONE: usize = 768;
 const COLD: f64 = 0.1;
 /// The load fell to another level where it is slower by this, as a logarithm, and the levels before and after hold.
 const FELL: f64 = 0.25;
+
+/// A span that is read again and again is held by a cache where it is faster by this factor.
+const CACHED_LEAST: f64 = 1.5;
 
 /// What an experiment measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,9 +128,12 @@ impl Observed {
         (sum / weights.max(f64::MIN_POSITIVE), weights)
     }
 
-    /// Geometric mean of the rates of the load itself, IOPS. Those that were disturbed count for little.
+    /// Rate of the load itself, IOPS: of those that were measured the one that is nearest to their geometric mean, in
+    /// which those that were disturbed count for little.
     pub(crate) fn base_iops(&self) -> f64 {
-        self.base_mean().0.exp()
+        let mean = self.base_mean().0;
+        let off = |iops: &f64| (iops.ln() - mean).abs();
+        self.bases().map(|m| m.iops).min_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or(1.0)
     }
 
     /// The measurement of the load itself with which others are compared: the first that the hypervisor left alone, or
@@ -306,7 +313,7 @@ impl Observed {
             all.extend(facts.map(|(quantity, value)| Observation {
                 experiment: m.experiment,
                 quantity: *quantity,
-                value: value.max(LEAST),
+                value: self.worst(*quantity, *value).max(LEAST),
                 error: m.error_of(*quantity),
                 base_error: 0.0,
                 host_error: m.host_error_of(*quantity),
@@ -335,6 +342,16 @@ impl Observed {
 }
 
 impl Observed {
+    /// What others took from the load, in the repetition in which they took most: they may have come later than the
+    /// first, and rates of the load that fall meanwhile are explained by that.
+    fn worst(&self, quantity: Quantity, value: f64) -> f64 {
+        if !matches!(quantity, Quantity::WaitForOthers | Quantity::StoppedByQuota) {
+            return value;
+        }
+        let all = self.bases().flat_map(|m| &m.facts).filter(|(of, _)| *of == quantity);
+        all.map(|(_, value)| *value).fold(value, f64::max)
+    }
+
     /// Latency of the load at half its rate over that of one I/O at a time.
     fn paced_to_one(&self) -> Option<Observation> {
         let (paced, one) = (self.best(Experiment::HalfRate)?, self.best(Experiment::OneOutstanding)?);
@@ -376,12 +393,22 @@ impl Observed {
         is_risen.then_some(Observation { experiment, quantity, value, error, base_error: 0.0, host_error })
     }
 
+    /// Whether the same few MiB at the begin of the target, read again and again, are several times as fast although
+    /// they lie in a slow region: a cache holds them then, and what it does not hold is no weak place.
+    pub(crate) fn is_cached_once_read(&self, from_bytes: u64) -> bool {
+        let again = self.made.iter().position(|m| m.experiment == Experiment::HotSpan);
+        let times = again.map_or(1.0, |index| self.made[index].iops / self.base_at(index).0);
+        from_bytes < HOT && times > CACHED_LEAST
+    }
+
     /// What the offsets say: 1 where they say that no place is slower. Too few say the same, and little: a cause that
     /// rests on offsets must not be what is left where everything else changes too much.
     fn of_places(&self) -> Vec<Observation> {
         let places = self.places.as_ref();
         let member = places.and_then(|places| places.stripe.as_ref()?.slow.first());
-        let region = places.and_then(|places| places.region);
+        let region = places
+            .and_then(|places| places.region)
+            .filter(|region| !self.is_cached_once_read(region.from_bytes));
         let one = |quantity: Quantity, times: Option<f64>| Observation {
             experiment: Experiment::Base,
             quantity,

@@ -13,26 +13,38 @@ use crate::setting::Setting;
 /// A limit that stands in a file of this host, and that the load was near to, is quoted instead of a guess where it may
 /// stand.
 pub(crate) fn quote_limit(of: &mut Diagnosis, header: &RunHeader, summary: &RunSummary) {
-    let is_bytes = match of.odds.first().map(|first| first.cause) {
-        Some(Cause::IopsCap) => false,
-        Some(Cause::BytesCap) => true,
-        _ => return,
-    };
+    let first = of.odds.first().map(|first| first.cause);
     let Some(device) = header.targets.first().and_then(|target| target.member.device.as_ref()) else {
         return;
     };
-    let is_near = of.rows.iter().any(|row| row.quantity == quantity_of_limit(is_bytes).words());
-    let holds = |limit: IoLimit| limit.is_bytes == is_bytes && held_by(limit, header, summary);
-    let notes = device.notes.iter().filter(|note| note.limit.is_some_and(holds));
-    let notes: Vec<&HostNote> = notes.filter(|_| is_near).collect();
+    let is_near =
+        |is_bytes: bool| of.rows.iter().any(|row| row.quantity == quantity_of_limit(is_bytes).words());
+    let holds = |limit: IoLimit| is_near(limit.is_bytes) && held_by(limit, header, summary);
+    let is_first = |limit: IoLimit| first == Some(cause_of_limit(limit.is_bytes));
+    let near: Vec<&HostNote> = device.notes.iter().filter(|note| note.limit.is_some_and(holds)).collect();
+    let notes: Vec<&HostNote> =
+        near.iter().copied().filter(|note| note.limit.is_some_and(is_first)).collect();
+    let is_answer = !notes.is_empty();
+    let notes = if is_answer { notes } else { near };
     if notes.is_empty() {
         return;
     }
     let stands: Vec<String> =
         notes.iter().map(|note| format!("\"{}\" in {}", note.value, note.path)).collect();
-    of.says.push_str(&format!(" The limit stands in a file of this host: {}.", stands.join(", ")));
-    of.helps = notes.iter().map(|note| note.mend.clone()).collect::<Vec<_>>().join(" ");
-    of.unknown.clear();
+    let mends = notes.iter().map(|note| note.mend.clone()).collect::<Vec<_>>().join(" ");
+    if is_answer {
+        of.says.push_str(&format!(" The limit stands in a file of this host: {}.", stands.join(", ")));
+        of.helps = mends;
+        of.unknown.clear();
+    } else {
+        let stands = stands.join(", ");
+        of.says.push_str(&format!(" The load reaches a limit that stands in a file of this host: {stands}."));
+        of.helps = format!("{mends} {}", of.helps);
+    }
+}
+
+fn cause_of_limit(is_bytes: bool) -> Cause {
+    if is_bytes { Cause::BytesCap } else { Cause::IopsCap }
 }
 
 /// The number that compares a load with such a limit.

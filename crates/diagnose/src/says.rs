@@ -272,6 +272,10 @@ fn ruled_out(setting: &Setting, seen: &Observed, belief: &Belief<'_>, odds: &[Od
     let Some((first, first_form)) = odds.iter().find_map(|o| belief.best_form(o.cause)) else {
         return Vec::new();
     };
+    // What the load itself does meanwhile is no range of a cause.
+    if !load_changed(seen).is_empty() {
+        return Vec::new();
+    }
     let observations = seen.observations();
     let mut said: Vec<(f64, String)> = Vec::new();
     for out in odds.iter().skip(1).filter(|o| o.probability < RULED_OUT) {

@@ -73,8 +73,10 @@ pub struct Setting {
     pub is_on_device: bool,
     /// Whether what is below is memory of this host, as behind a loop device over a file in memory: there is no drive.
     pub is_in_memory: bool,
-    /// Whether threads of this host beside the workers carry the I/O out, or may do so: their CPU time is that of others
-    /// for whoever counts.
+    /// Whether the disks below are those of a hypervisor or a network: what they are made of is not seen from here.
+    pub is_virtual_disk: bool,
+    /// Whether threads of this host beside the workers carry the I/O out, or may do so: whoever counts sees their CPU
+    /// time as that of others.
     pub has_helpers: bool,
     /// The same while other programs use many of its CPUs: the workers' own time does not show what these wait for.
     pub helpers_may_wait: bool,
@@ -130,6 +132,7 @@ impl Setting {
             is_file: members.iter().any(|m| matches!(m.kind, MemberKind::File | MemberKind::Nfs)),
             is_served: reach(&members) == Reach::Remote || members.iter().any(|m| is_of_a_program(m)),
             is_on_device: !members.is_empty() && members.iter().all(|m| is_on_device(m)),
+            is_virtual_disk: !members.is_empty() && members.iter().all(|m| is_virtual_disk(m)),
             is_in_memory: !members.is_empty() && members.iter().all(|m| is_in_memory(m)),
             has_helpers,
             helpers_may_wait: has_helpers && facts.others_busy.is_some_and(|busy| busy >= MANY_CPUS),
@@ -251,6 +254,15 @@ fn is_in_memory(member: &MemberFacts) -> bool {
         && stack.iter().all(|name| ["loop", "ram", "zram"].iter().any(|driver| is_named(name, driver)))
 }
 
+/// Whether every disk below is of a hypervisor or of a network.
+fn is_virtual_disk(member: &MemberFacts) -> bool {
+    let stack = member.device.as_ref().map(|device| device.stack.as_slice()).unwrap_or_default();
+    let is_disk = |name: &&String| !["dm-", "loop", "md"].iter().any(|above| name.starts_with(above));
+    let is_virtual =
+        |name: &String| ["vd", "xvd", "nbd", "rbd"].iter().any(|driver| name.starts_with(driver));
+    stack.iter().any(|name| is_disk(&name)) && stack.iter().filter(is_disk).all(is_virtual)
+}
+
 /// Whether a device has the name that a driver gives: with a number.
 fn is_named(device: &str, driver: &str) -> bool {
     device.strip_prefix(driver).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -262,7 +274,7 @@ const THREADED: [&str; 7] = ["loop", "md", "nbd", "zd", "drbd", "bcache", "ublkb
 const THREADED_KINDS: [&str; 3] = ["btrfs", "zfs", "bcachefs"];
 
 /// Whether threads of this host beside the workers carry its I/O out, or may do so: helpers of the engine, the kernel's
-/// behind the page cache and for durable writes, those of a file system or of a device, a simulated array, a file system
+/// behind the page cache and for durable writes, those of a file system or a device, a simulated array, a file system
 /// in a program, a server that this host connects to itself, or one behind a virtual cable of this host.
 fn has_helpers(member: &MemberFacts, is_sync: bool) -> bool {
     let host = |address: &str| address.rsplit_once(':').map(|(host, _)| host.to_owned());

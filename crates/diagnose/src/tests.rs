@@ -30,6 +30,7 @@ pub(crate) fn setting() -> Setting {
         is_file: false,
         is_served: true,
         is_on_device: false,
+        is_virtual_disk: false,
         is_in_memory: false,
         has_helpers: false,
         helpers_may_wait: false,
@@ -520,4 +521,49 @@ fn an_io_of_a_mix_takes_the_mean_of_both_times() {
     let (reads, mixed) = (of(Experiment::ReadsOnly), of(Experiment::Mixed));
     // Reads that are six times as fast leave half of the time for half of the I/Os.
     assert!((mixed.hi - 2.0 / (1.0 + 1.0 / reads.hi)).abs() < 1e-9 && mixed.hi < 2.0, "{mixed:?}");
+}
+
+/// Other programs came after the first repetition: the load fell to half, "thermal throttling", and CPU contention was
+/// ruled out, as the first repetition had waited for nobody.
+#[test]
+fn others_that_come_later_count_in_the_repetition_in_which_they_take_most() {
+    use Experiment as E;
+    let waits = |iops: f64, waits: f64| Measurement {
+        facts: vec![(Quantity::WaitForOthers, waits)],
+        others_error: waits * 0.5,
+        ..measured(E::Base, iops)
+    };
+    let made = vec![
+        waits(97_955.0, 0.011),
+        measured(E::Sequential, 60_000.0),
+        waits(61_943.0, 0.45),
+        measured(E::HotSpan, 58_000.0),
+        waits(55_991.0, 0.5),
+        measured(E::LargerIo, 40_000.0),
+        waits(51_801.0, 0.48),
+    ];
+    let setting =
+        Setting { reach: Reach::Local, is_served: false, is_virtual_disk: true, paths: 0, ..setting() };
+    let of = says::diagnosis(&ALL, &setting, &Observed { made, places: None });
+    assert_eq!(of.odds[0].cause, Cause::HostCpu, "{:?}", &of.odds[..4]);
+    // What a hypervisor's disk is made of is not seen: it is no drive that gets hot.
+    assert!(of.odds.iter().all(|odds| odds.cause != Cause::Thermal));
+    // The rate is one that was measured, and what changes by itself rules nothing out.
+    assert!([97_955.0, 61_943.0, 55_991.0, 51_801.0].contains(&of.iops), "{}", of.iops);
+    assert!(of.ruled_out.is_empty(), "{:?}", of.ruled_out);
+}
+
+/// A NAS whose memory held the end of a file had "a slow region", 87 %, with the advice to replace what it lies on. Its
+/// first MiB, read again, were as fast as memory.
+#[test]
+fn a_place_that_is_fast_once_it_is_read_again_is_no_weak_region() {
+    use Experiment as E;
+    let is_cached = |again: f64, from_bytes: u64| {
+        let made = vec![measured(E::Base, 1134.0), measured(E::HotSpan, 1134.0 * again)];
+        Observed { made, places: None }.is_cached_once_read(from_bytes)
+    };
+    assert!(is_cached(20.0, 0) && !is_cached(0.9, 0));
+    // The first MiB lie elsewhere.
+    assert!(!is_cached(20.0, 1 << 30));
+    assert!(!Observed { made: vec![measured(E::Base, 1134.0)], places: None }.is_cached_once_read(0));
 }

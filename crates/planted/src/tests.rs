@@ -72,8 +72,8 @@ fn others_that_give_way_are_no_bottleneck_however_much_they_use() {
     }
 }
 
-/// The workers wait nearly always: for each other, or because their control group stops them. With others on half of the
-/// CPUs that was "CPU contention", and the advice was to stop other programs.
+/// The workers wait nearly always: for each other, or because their control group stops them. With others on half of
+/// the CPUs that was "CPU contention", and the advice was to stop other programs.
 #[test]
 fn a_tester_that_waits_for_itself_or_its_quota_does_not_wait_for_others() {
     let of_tester = || (1..).map(planted_case).filter(|case| case.cause == Cause::TesterCpu);
@@ -113,8 +113,8 @@ fn setting_with(case: &PlantedCase, change: &dyn Fn(&mut MemberFacts)) -> Settin
     Setting::of(&header).unwrap()
 }
 
-/// Where threads beside the workers carry the I/O out, they are busy in the window and are no others, and what they wait
-/// for is not seen.
+/// Where threads beside the workers carry the I/O out, they are busy in the window and are no others, and what they
+/// wait for is not seen.
 #[test]
 fn what_carries_the_io_out_beside_the_workers_is_known_by_what_the_target_is() {
     let local = (1..).map(planted_case).find(|case| case.setting.is_local() && !case.load.is_sync).unwrap();
@@ -310,4 +310,34 @@ fn a_limit_that_the_host_shows_is_quoted_and_no_longer_guessed_by_its_shape() {
             assert!(far < 0.8 && !says.contains("stands in a file"), "{far} {says}");
         }
     }
+}
+
+/// The limit on the writes of a mix stood in a warning alone where another cause came first, with its advice.
+#[test]
+fn a_limit_that_the_load_reaches_is_quoted_whatever_comes_first() {
+    let is_other = |case: &PlantedCase| {
+        case.cause == Cause::FlashParallelism && case.setting.is_local() && case.load.reads == 1.0
+    };
+    let case = (1..).map(planted_case).find(is_other).unwrap();
+    let iops = diagnosed(&case, &HYPOTHESES).0.iops;
+    let mut header = header(&case);
+    let note = |times: f64| HostNote {
+        kind: NoteKind::IoLimit,
+        path: "/sys/fs/cgroup/io.max".to_owned(),
+        value: "8:0 riops=1".to_owned(),
+        says: "a limit".to_owned(),
+        mend: "Lift the limit.".to_owned(),
+        limit: Some(IoLimit { is_read: true, is_bytes: false, per_s: iops * times }),
+    };
+    let mut said = |times: f64| {
+        header.targets[0].member.device.as_mut().unwrap().notes = vec![note(times)];
+        let of = diagnosed_on(&case, &header, &HYPOTHESES).0;
+        (of.odds[0].cause, of.says, of.helps)
+    };
+    let (first, says, helps) = said(1.2);
+    assert_ne!(first, Cause::IopsCap);
+    let reached =
+        "reaches a limit that stands in a file of this host: \"8:0 riops=1\" in /sys/fs/cgroup/io.max";
+    assert!(says.contains(reached) && helps.starts_with("Lift the limit. "), "{says} {helps}");
+    assert!(!said(3.0).1.contains("stands in a file"));
 }

@@ -592,8 +592,8 @@ impl<'w> Run<'w> {
         }
     }
 
-    /// Share of the time in which a worker waits for a CPU: while others have it, while its control group is stopped, and
-    /// while as many workers as there are CPUs run.
+    /// Share of the time in which a worker waits for a CPU: while others have it, while its control group is stopped,
+    /// and while as many workers as there are CPUs run.
     fn tester_waits(&self, length_us: f64) -> f64 {
         let workers = self.load.workers as f64;
         let all = length_us.max(1e-9);

@@ -24,8 +24,8 @@ pub struct StepCpu {
     /// CPU time that others had of the CPUs that the tester may use, ns; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others_ns: Option<u64>,
-    /// Time for which a control group stopped the tester for its limit on CPU time, of all its CPUs together, ns; `None`
-    /// where no group of the tester counts that.
+    /// Time for which a control group stopped the tester for its limit on CPU time, of all its CPUs together, ns;
+    /// `None` where no group of the tester counts that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped_ns: Option<u64>,
 }

@@ -17,7 +17,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         does not matter, so span and order change little; larger I/Os occupy more dies.",
     source: "docs/design/040-model.md (SSD); MQSim, FAST 2018.",
     applies: |s| s.may_have_drive(),
-    forms: &[expects, expects_whole_pages],
+    forms: &[expects, expects_whole_pages, expects_planes],
     unchanged: &[&unchanged::WAYS, &unchanged::PLACES, &unchanged::WORKERS, &unchanged::REST],
     helps: "More drives, or drives with more dies.",
     gain: None,
@@ -26,6 +26,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 
 /// Bytes of a page of flash: an I/O occupies a die for each that it touches.
 const PAGE: f64 = 16_384.0;
+/// Planes of a die.
+const PLANES: f64 = 4.0;
 
 fn expects(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
@@ -40,7 +42,8 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
         Q::MedianToMean => range(0.64, 0.98),
         Q::PacedLatency => range(0.08, 0.5),
         Q::Rate(E::LargerIo) => range(0.114, 0.6),
-        Q::Rate(E::Sequential) => range(0.94, 1.3),
+        // Neighbours lie in the same page, which is read once.
+        Q::Rate(E::Sequential) => range(0.94, (1.1 * PAGE / s.size_bytes).max(1.3)),
         Q::PingWait => range(0.001, 0.3),
         _ => None,
     }
@@ -52,6 +55,14 @@ fn expects_whole_pages(quantity: Q, s: &Setting) -> Option<Range> {
     let times = pages(s.size_bytes * SIZE_TIMES as f64) / pages(s.size_bytes);
     match quantity {
         Q::Rate(E::LargerIo) => range(0.92 / times, 1.15 / times),
+        _ => expects(quantity, s),
+    }
+}
+
+/// The planes of a die read a page each at once: an I/O of a few pages takes hardly longer than one of a page.
+fn expects_planes(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::LargerIo) if s.size_bytes * SIZE_TIMES as f64 <= PLANES * PAGE => range(0.5, 1.02),
         _ => expects(quantity, s),
     }
 }

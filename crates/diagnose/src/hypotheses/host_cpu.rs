@@ -16,8 +16,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         others use is large; the rate follows their load, not the target's. Others that use every CPU and give way at \
         once limit nothing.",
     source: "The kernel's time in which workers were ready to run without a CPU (schedstat), but for what a control \
-        group withheld (cpu.stat) and what they wait for each other; time of others on the same CPUs and time stolen by \
-        the hypervisor in the measured window (/proc/stat), and time of others in the second before.",
+        group withheld (cpu.stat) and what they wait for each other; time of others on the same CPUs and time \
+        stolen by the hypervisor in the measured window (/proc/stat), and time of others in the second before.",
     applies: |_| true,
     forms: &[expects, expects_without_copies, expects_taking_turns, expects_of_one_worker],
     unchanged: &[

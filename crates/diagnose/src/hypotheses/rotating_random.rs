@@ -17,7 +17,14 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         seeks, and sequential I/O needs none.",
     source: "Ruemmler and Wilkes 1994; Lee and Katz; docs/design/040-model.md (X = N/(N+m-1) x m/S).",
     applies: |s| s.may_have_drive() && s.is_random(),
-    forms: &[expects, expects_otherwise, expects_with_a_full_queue, expects_of_one_disk],
+    forms: &[
+        expects,
+        expects_otherwise,
+        expects_with_a_full_queue,
+        expects_of_one_disk,
+        expects_of_uneven_disks,
+        expects_behind_a_cache,
+    ],
     unchanged: &[&unchanged::WAYS, &unchanged::WORKERS, &unchanged::REST],
     helps: "More disks, a shorter span, or flash; a RAID level with a smaller write penalty for writes.",
     gain: None,
@@ -89,6 +96,41 @@ fn expects_of_one_disk(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::MoreOutstanding) => range(0.95, 1.3),
         Q::Rate(E::TenthSpan) => range(0.97, 1.4),
         Q::Rate(E::HotSpan) => range(1.05, 4.0),
+        _ => expects(quantity, s),
+    }
+}
+
+/// One disk has more to do than the others, as the one that is left of a mirror: most of what is outstanding waits
+/// there.
+fn expects_of_uneven_disks(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::MedianToMean => range(0.2, 0.8),
+        Q::LowToMean => range(0.05, 0.6),
+        Q::Rate(E::HotSpan) => range(0.9, 4.0),
+        _ => expects_with_a_full_queue(quantity, s),
+    }
+}
+
+/// A cache answers less than half of the reads: the disks are what the rest waits for, though a few MiB and a tenth of
+/// the span, which fit into the cache, are many times as fast. Where it answers more, its hits are the load.
+fn expects_behind_a_cache(quantity: Q, s: &Setting) -> Option<Range> {
+    if s.reads == 0.0 || !s.is_remote() {
+        return expects_otherwise(quantity, s);
+    }
+    match quantity {
+        Q::Rate(E::HotSpan) => range(1.5, 300.0),
+        Q::Rate(E::TenthSpan) => range(1.0, 100.0),
+        Q::Rate(E::Sequential) => range(1.5, 300.0),
+        Q::Rate(E::WholeSpan) => range(0.2, 1.03),
+        Q::LatencyOne => range(1500.0, 20_000.0),
+        Q::LatencyOfLoad => range(1000.0, 1e6),
+        // It fills meanwhile.
+        Q::Rate(E::Base) => range(0.9, 1.7),
+        Q::Trend => range(0.8, 1.6),
+        Q::MedianToMean => range(0.4, 1.05),
+        Q::LowToMean => range(0.0005, 0.5),
+        // What is cached may lie together.
+        Q::SlowRegion => range(0.97, 300.0),
         _ => expects(quantity, s),
     }
 }

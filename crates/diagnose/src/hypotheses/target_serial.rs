@@ -57,8 +57,8 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
     }
 }
 
-/// The fastest fifth of the I/Os over the mean, where each waits for as many others as are in flight: their times add up,
-/// which leaves of the scatter of one (as much as it takes itself) the root of their number.
+/// The fastest fifth of the I/Os over the mean, where each waits for as many others as are in flight: their times add
+/// up, which leaves of the scatter of one (as much as it takes itself) the root of their number.
 fn in_turn(s: &Setting) -> f64 {
     (1.0 - 1.7 / s.outstanding.sqrt()).max(0.15)
 }

@@ -15,7 +15,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     physics: "A drive at its temperature limit runs at a lower clock until it has cooled. The rate falls within \
         a minute of load and stays low; a pause of some seconds, which would refill a credit, does not cool it.",
     source: "NVMe (thermal management, TMT1 and TMT2); hwmon of the drive.",
-    applies: |s| s.has_own_device() || (s.is_local() && s.shows(Cause::Thermal)),
+    applies: |s| (s.has_own_device() && !s.is_virtual_disk) || (s.is_local() && s.shows(Cause::Thermal)),
     forms: &[expects_hot, expects_falling],
     unchanged: &[&unchanged::WAYS],
     helps: "Cool the drive: air flow, a heat sink, another slot.",

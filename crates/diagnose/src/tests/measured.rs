@@ -642,7 +642,7 @@ fn a_file_in_memory_waits_for_the_worker_that_copies_it() {
 }
 
 /// One simulated disk was "a target that serialises I/O", 42 %: on a span so short that the rotation is what is left,
-/// choosing the nearest gains little. Half of the I/Os overtake the others, which a thread that serves in turn lets none.
+/// choosing the nearest gains little. Half of the I/Os overtake the others, which none does where each has its turn.
 #[test]
 fn a_disk_on_a_short_span_picks_from_its_queue_and_a_serial_target_does_not() {
     let of = |shape: &'static [(Q, f64)]| Measured {
@@ -702,4 +702,54 @@ fn a_tester_at_its_quota_is_known_by_the_time_that_was_withheld() {
     let (iops, ios) = (25_034.0, 31_000.0);
     Measured { setting, iops, ios, ratios, of_base, latency_one_us: 189.9, paced_latency: Some(0.52) }
         .is(Cause::TesterCpu);
+}
+
+/// Four disks behind a cache that answers a quarter were "a read cache", 76 %, and their seeks were ruled out: a tenth
+/// of the span is 43 times as fast. The median I/O waits for a disk.
+#[test]
+fn disks_behind_a_cache_that_answers_the_smaller_part_are_what_limits() {
+    let ratios = &[
+        (E::LargerIo, 0.984),
+        (E::Sequential, 42.4),
+        (E::TenthSpan, 42.7),
+        (E::HotSpan, 43.8),
+        (E::MoreOutstanding, 1.143),
+        (E::OneOutstanding, 0.287),
+        (E::HalfRate, 0.396),
+        (E::MoreWorkers, 1.013),
+        (E::AfterIdle, 0.966),
+        (E::Base, 0.929),
+    ];
+    let of_base =
+        &[(Q::MedianToMean, 0.443), (Q::LowToMean, 0.0061), (Q::Unwritten, 0.0), (Q::PacedToOne, 1.24)];
+    let (iops, ios, setting) = (658.0, 820.0, reads(Reach::Remote, 32.0));
+    Measured { setting, iops, ios, ratios, of_base, latency_one_us: 5405.0, paced_latency: Some(0.151) }
+        .is(Cause::RotatingRandom);
+}
+
+/// Disks of which one carries the reads of its failed mirror, too, were "none of the causes", 41 %, and then a limit on
+/// operations, which lets no sequential I/O through either.
+#[test]
+fn disks_of_which_one_has_more_to_do_are_disks() {
+    let ratios = &[
+        (E::Sequential, 34.6),
+        (E::MoreOutstanding, 1.04),
+        (E::HotSpan, 1.08),
+        (E::LargerIo, 0.839),
+        (E::OneOutstanding, 0.44),
+        (E::TenthSpan, 1.04),
+        (E::MoreWorkers, 0.99),
+        (E::HalfRate, 0.64),
+        (E::MoreConnections, 1.03),
+        (E::Base, 0.95),
+    ];
+    let of_base =
+        &[(Q::MedianToMean, 0.326), (Q::LowToMean, 0.111), (Q::LinkShare, 0.0135), (Q::PacedToOne, 1.39)];
+    let setting = Setting { paths: 1, links: 1, ..reads(Reach::Remote, 32.0) };
+    let (iops, ios) = (398.0, 500.0);
+    let of =
+        Measured { setting, iops, ios, ratios, of_base, latency_one_us: 5687.0, paced_latency: Some(0.106) };
+    of.is(Cause::RotatingRandom);
+    let cap = of.odds().iter().find(|odds| odds.cause == Cause::IopsCap).unwrap().probability;
+    assert!(cap < 0.01, "{cap}");
 }

@@ -543,6 +543,7 @@ fn setting(cause: Cause, w: &World, l: &PlantedLoad) -> Setting {
             && (cause == Cause::FileLock || cause == Cause::Fragmented || l.reads == 1.0),
         is_served: reach == Reach::Remote,
         is_on_device: reach == Reach::Local,
+        is_virtual_disk: false,
         is_in_memory: false,
         has_helpers: false,
         helpers_may_wait: false,
