@@ -94,7 +94,7 @@ fn is_about_time(finding: &Finding) -> bool {
     matches!(finding, Finding::Passing { .. } | Finding::Undecided { .. } | Finding::Disturbed { .. })
 }
 
-/// What became of places that were slow once: every map has some.
+/// How it ended with places that were slow once: every map has some.
 fn passing(findings: &[Finding]) -> String {
     let places = findings.iter().find_map(|finding| match finding {
         Finding::Passing { places } => Some(*places),

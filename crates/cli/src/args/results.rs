@@ -357,9 +357,9 @@ Examples:
 #[command(after_help = IMPORT_EXAMPLES)]
 pub(crate) struct ImportArgs {
     /// Files of assay export, maps of targets (assay map -o FILE.json), or results of other tools: fio (json, json+,
-    /// text, terse), Iometer (CSV), DiskSpd (XML, text), SQLIO, CrystalDiskMark, KDiskMark, yabs, vdbench (summary, flat
-    /// file), HCIBench (-res.txt), elbencho (CSV, text), ioping, Bonnie++, iozone, sysbench fileio, hdparm -tT, dd,
-    /// iostat, a table (CSV). Of a folder all files in it that are one of these; the others are listed.
+    /// text, terse), Iometer (CSV), DiskSpd (XML, text), SQLIO, CrystalDiskMark, KDiskMark, yabs, vdbench (summary,
+    /// flat file), HCIBench (-res.txt), elbencho (CSV, text), ioping, Bonnie++, iozone, sysbench fileio, hdparm -tT,
+    /// dd, iostat, a table (CSV). Of a folder all files in it that are one of these; the others are listed.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Label of the imported runs, to find and compare them. [default: that of the export]
