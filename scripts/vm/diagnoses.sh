@@ -116,7 +116,7 @@ if wanted raid5-degraded; then
     for n in 0 1 2 3; do slow "m$n" "$n" 5; done
     mdadm --create /dev/md0 --run --level=5 --raid-devices=4 --chunk=64 --assume-clean /dev/mapper/m[0-3] >/dev/null 2>&1
     mdadm -q /dev/md0 --fail /dev/mapper/m1
-    row raid5-degraded few-outstanding rebuild -- $DIAGNOSE /dev/md0 "$FOUR" --read-only
+    row raid5-degraded few-outstanding -- $DIAGNOSE /dev/md0 "$FOUR" --read-only
     unstripe
 fi
 if wanted rebuild-slow; then
@@ -124,7 +124,7 @@ if wanted rebuild-slow; then
     slow m0 0 2; slow m1 1 2; slow m2 2 14; slow m3 3 2
     echo 500 >/proc/sys/dev/raid/speed_limit_min; echo 1500 >/proc/sys/dev/raid/speed_limit_max
     mdadm --create /dev/md0 --run --level=10 --layout=n2 --raid-devices=4 --chunk=64 /dev/mapper/m[0-3] >/dev/null 2>&1
-    row rebuild-slow slow-member rebuild -- $DIAGNOSE /dev/md0 "$READ" --read-only
+    row rebuild-slow slow-member -- $DIAGNOSE /dev/md0 "$READ" --read-only
     unstripe
 fi
 
@@ -147,7 +147,7 @@ if wanted zoned-null; then
     mkdir $N
     echo 1 >$N/zoned; echo 64 >$N/zone_size; echo 2048 >$N/size; echo 2 >$N/irqmode; echo 2000000 >$N/completion_nsec
     echo 64 >$N/hw_queue_depth; echo 1 >$N/power
-    row zoned-null few-outstanding unmapped-blocks -- $DIAGNOSE /dev/planted "$FOUR" --read-only
+    row zoned-null few-outstanding -- $DIAGNOSE /dev/planted "$FOUR" --read-only
     echo 0 >$N/power; rmdir $N
 fi
 
@@ -210,7 +210,7 @@ if wanted max-parent; then
     row max-parent iops-cap -- sh -c 'echo $$ >/tmp/cg/outer/planted/cgroup.procs; exec "$@"' sh \
         $DIAGNOSE "$DISK" "$READ" --read-only
 fi
-wanted cpu-max && row cpu-max tester-cpu host-cpu -- limited cpu.max "8000 100000" $DIAGNOSE "$DISK" "$READ" --read-only
+wanted cpu-max && row cpu-max tester-cpu -- limited cpu.max "8000 100000" $DIAGNOSE "$DISK" "$READ" --read-only
 
 if wanted sdebug-one; then
     # One place in the queue, 2 ms for each command. The device says so; one that only refuses more (max_queue) fails I/Os.
@@ -234,7 +234,7 @@ if wanted nvme-far; then
     echo "transport=tcp,traddr=127.0.0.1,trsvcid=4420,nqn=planted" >/dev/nvme-fabrics
     for _ in 1 2 3 4 5 6 7 8 9 10; do ls /dev/nvme*n1 >/dev/null 2>&1 && break; sleep 1; done
     tc qdisc add dev lo root netem delay 10ms
-    row nvme-far few-outstanding round-trip -- $DIAGNOSE "$(ls /dev/nvme*n1 | head -1)" "$FOUR" --read-only
+    row nvme-far few-outstanding -- $DIAGNOSE "$(ls /dev/nvme*n1 | head -1)" "$FOUR" --read-only
     tc qdisc del dev lo root
     for c in /sys/class/nvme/nvme*/delete_controller; do echo 1 >"$c"; done
     rm $P/subsystems/planted; rmdir $P $S/namespaces/1 $S

@@ -152,12 +152,20 @@ pub fn chunks_say(places: &LoadPlaces) -> Option<String> {
 /// How many times as long a slow member takes: an I/O that is alone, and beside it one that waits under the load.
 fn as_long(places: &LoadPlaces) -> Option<String> {
     let under_load = places.stripe.as_ref()?.slow.first()?.times;
-    let times = places.times_alone.unwrap_or(under_load);
-    let queued = match under_load > times * MORE_UNDER_LOAD {
-        true => format!(" ({under_load:.1} times under the load)"),
-        false => String::new(),
-    };
-    Some(format!("{times:.1} times as long as the others{queued}"))
+    Some(match places.times_alone {
+        None => format!("{under_load:.1} times as long as the others under the load"),
+        Some(alone) if waits_there(places) => {
+            format!("{alone:.1} times as long as the others ({under_load:.1} times under the load)")
+        }
+        Some(alone) => format!("{alone:.1} times as long as the others"),
+    })
+}
+
+/// Whether I/Os queue at the slowest member, as far as is known.
+pub(crate) fn waits_there(places: &LoadPlaces) -> bool {
+    let under_load =
+        places.stripe.as_ref().and_then(|stripe| stripe.slow.first()).map_or(1.0, |slow| slow.times);
+    places.times_alone.is_none_or(|alone| under_load > alone * MORE_UNDER_LOAD)
 }
 
 /// Returns which region is slow, a clause.
@@ -209,12 +217,9 @@ mod tests {
         };
         let of_stripe = "of a stripe of 8 with chunks of 64 KiB";
         let one = of(&[(3, 5.06)], None);
-        let says = format!("member 3 {of_stripe} takes 5.1 times as long as the others");
-        assert_eq!(member_says(&one).unwrap(), says);
-        assert_eq!(
-            chunks_say(&one).unwrap(),
-            "one in 8 chunks of 64 KiB takes 5.1 times as long as the others"
-        );
+        let long = "5.1 times as long as the others under the load";
+        assert_eq!(member_says(&one).unwrap(), format!("member 3 {of_stripe} takes {long}"));
+        assert_eq!(chunks_say(&one).unwrap(), format!("one in 8 chunks of 64 KiB takes {long}"));
         // A queue makes the slow member look slower than it is.
         let says =
             format!("member 3 {of_stripe} takes 4.9 times as long as the others (31.0 times under the load)");

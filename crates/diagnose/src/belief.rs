@@ -36,6 +36,9 @@ const INDEPENDENCE: f64 = 0.85;
 /// nothing changes is assumed ([`Quantity::unchanged`]), not derived. Fitted on the tuning half of the planted set-ups.
 const OUTSIDE_UNCHANGED: f64 = 0.012;
 
+/// A fault that the kernel counts is not ruled out by what experiments say: no less probable than this.
+const COUNTED_LEAST: f64 = 0.05;
+
 /// All ratios are to the same measurements of the load itself: where those are off, all ratios are, together. Their
 /// error is drawn once for all, at the nodes of a quadrature: in standard errors, and its weight (Gauss-Hermite of five
 /// points). A likelihood is the mean over these draws of the product of the densities.
@@ -155,6 +158,14 @@ impl<'s> Belief<'s> {
             probability: weight(logs) / all.max(f64::MIN_POSITIVE),
         };
         let mut odds: Vec<Odds> = self.logs.iter().map(one).collect();
+        // A load that changes by itself contradicts every cause, and a fault that the kernel counts is there all the same.
+        let is_counted = |seen: &Observation| seen.quantity.shows(Cause::NetworkFault, seen.value);
+        if self.seen.iter().any(is_counted) {
+            let fault = odds.iter_mut().filter(|odds| odds.cause == Cause::NetworkFault);
+            fault.for_each(|odds| odds.probability = odds.probability.max(COUNTED_LEAST));
+            let all: f64 = odds.iter().map(|odds| odds.probability).sum();
+            odds.iter_mut().for_each(|odds| odds.probability /= all);
+        }
         odds.sort_by(|a, b| b.probability.total_cmp(&a.probability));
         odds
     }

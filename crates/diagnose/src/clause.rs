@@ -24,7 +24,7 @@ pub(crate) fn measured(quantity: Quantity, experiment: Experiment, value: f64) -
         Quantity::Trend => format!("the last third of the window has {v} times the rate of the first"),
         Quantity::CameBack => format!("the load rose by a factor of {v} again, without a rest before"),
         Quantity::SlowMember => {
-            format!("the slowest member of a stripe takes {v} times as long as the others")
+            format!("the slowest member of a stripe takes {v} times as long as the others under the load")
         }
         Quantity::SlowRegion => {
             format!("the slowest part of the addresses takes {v} times as long as the rest")

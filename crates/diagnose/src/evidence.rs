@@ -7,6 +7,8 @@ use crate::cause::Cause;
 use crate::number::number;
 use crate::quantity::Quantity as Q;
 
+/// More connections that gave less than this gave nothing.
+const MORE_LEAST: f64 = 1.3;
 /// A round trip that takes this share of the latency is most of it.
 const WHOLE_LATENCY: f64 = 0.5;
 /// One I/O at a time that reaches this share of the rate shows that others only wait.
@@ -192,9 +194,9 @@ fn of_state(cause: Cause, of: &dyn Fn(Q) -> Option<f64>) -> Vec<Option<String>> 
         Cause::Rebuild => vec![shown("This host says that the array or its file system is at work beside the load.")],
         Cause::RoundTrip => vec![
             // Where the window of a connection is the limit, I/Os wait for more than a round trip.
-            rate(E::MoreConnections)
-                .filter(|_| of(Q::RoundTripShare).is_some_and(|share| share < WHOLE_LATENCY))
-                .map(|times| format!("Four times the connections gave {times} times the IOPS.")),
+            of(Q::Rate(E::MoreConnections))
+                .filter(|times| *times > MORE_LEAST && of(Q::RoundTripShare).is_some_and(|s| s < WHOLE_LATENCY))
+                .map(|times| format!("Four times the connections gave {} times the IOPS.", number(times))),
             of(Q::RoundTripShare).map(|share| {
                 format!("A round trip to the idle target takes {} of the latency of an I/O.", percent(share))
             }),

@@ -89,6 +89,10 @@ const ALARM: f64 = 0.15;
 const ERROR_READ: f64 = 0.05;
 /// The smallest value of a share: the logarithm of none is not a number.
 pub(crate) const LEAST: f64 = 0.001;
+/// More segments than this, for each 1,000 I/Os, are sent again only where some are lost.
+const LOST_LEAST: f64 = 1.5;
+/// More than this, for each 1,000 I/Os, overtake others only where some are lost.
+const OVERTAKEN_MOST: f64 = 5.0;
 /// The value of [`Quantity::LostFrames`] where there are none.
 pub(crate) const NO_LOST_FRAMES: f64 = 0.01;
 
@@ -320,6 +324,8 @@ impl Quantity {
             Self::SlowMember => is_high && cause == Cause::SlowMember,
             Self::SlowRegion => is_high && cause == Cause::WeakRegion,
             Self::Shown(_) => true,
+            Self::Resent => value > LOST_LEAST && cause == Cause::NetworkFault,
+            Self::OutOfOrder => value > OVERTAKEN_MOST && cause == Cause::NetworkFault,
             _ => false,
         }
     }

@@ -182,8 +182,8 @@ fn first_listed_of_open(odds: &[Odds]) -> Option<Odds> {
     odds.get(1).filter(|_| first.probability >= LIKELY).copied()
 }
 
-/// What was measured that speaks for the answer, and what the offsets of the load say beside it: a slow place is a
-/// fact, whatever else limits.
+/// What was measured that speaks for the answer, and what is shown beside it: a slow place or a lost segment is a fact,
+/// whatever else limits.
 fn evidence_and_places(
     (setting, seen): (&Setting, &Observed),
     belief: &Belief<'_>,
@@ -192,11 +192,16 @@ fn evidence_and_places(
 ) -> String {
     let mut text = evidence_of((setting, seen), belief, observations, odds);
     let first = odds.first().map(|first| first.cause);
-    let others = [Cause::SlowMember, Cause::WeakRegion].into_iter().filter(|cause| Some(*cause) != first);
-    for says in others.filter_map(|cause| places_say(setting, seen, cause)) {
-        text.push_str(&format!(" Beside that: {}", uncapitalised(&says)));
+    let others = [Cause::SlowMember, Cause::WeakRegion, Cause::NetworkFault].into_iter();
+    let facts = others.filter(|cause| Some(*cause) != first).filter_map(|cause| match cause {
+        Cause::NetworkFault => lost_segments(observations),
+        place => places_say(setting, seen, place),
+    });
+    for says in facts {
+        let before = if text.is_empty() { "No single number shows it." } else { "" };
+        text.push_str(&format!("{before} Beside that: {}", uncapitalised(&says)));
     }
-    text.trim_start().to_owned()
+    text
 }
 
 /// What was measured that speaks for the answer, a sentence: for the open one the number that nobody explains.
@@ -227,6 +232,14 @@ fn evidence_of(
         };
         capitalised(&unexplained(o, o.quantity.stated_range(range), &whose))
     })
+}
+
+/// What TCP counts of lost segments, a sentence; `None` where that is no more than usual.
+fn lost_segments(observations: &[Observation]) -> Option<String> {
+    let is_lost = |o: &&Observation| o.quantity.shows(Cause::NetworkFault, o.value);
+    let lost = observations.iter().filter(is_lost).max_by(|a, b| a.value.total_cmp(&b.value))?;
+    let what = clause::measured(lost.quantity, lost.experiment, lost.value);
+    Some(format!("{}; a network that loses none has a fraction of one.", capitalised(&what)))
 }
 
 /// What the offsets of the load say for a cause, a sentence.

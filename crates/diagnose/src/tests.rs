@@ -198,6 +198,31 @@ fn a_slow_member_that_has_no_queue_is_the_cause_where_the_offsets_show_it() {
     assert!(odds[0].cause == Cause::SlowMember && odds[0].probability > 0.8, "{odds:?}");
 }
 
+/// Of 1,000 I/Os 12 were sent again while a cache warmed, and packet loss was ruled out beside its own evidence.
+#[test]
+fn lost_segments_are_said_and_packet_loss_is_not_ruled_out_however_the_load_changes() {
+    use Experiment as E;
+    let of = |resent: f64, out_of_order: f64| {
+        let mut base = measured(E::Base, 609.0);
+        base.facts = vec![
+            (Quantity::Resent, resent),
+            (Quantity::OutOfOrder, out_of_order),
+            (Quantity::MedianToMean, 0.3),
+            (Quantity::LinkShare, 0.03),
+        ];
+        let more = [(E::HotSpan, 4800.0), (E::MoreOutstanding, 900.0), (E::OneOutstanding, 41.0)];
+        let more = more.into_iter().chain([(E::Sequential, 6000.0), (E::Base, 967.0), (E::LargerIo, 640.0)]);
+        let made = std::iter::once(base).chain(more.map(|(experiment, iops)| measured(experiment, iops)));
+        let of = says::diagnosis(&ALL, &setting(), &Observed { made: made.collect(), places: None });
+        let fault = of.odds.iter().find(|odds| odds.cause == Cause::NetworkFault).unwrap();
+        let is_said = of.odds[0].cause == Cause::NetworkFault || of.evidence.contains("for 1,000 I/Os: ");
+        (fault.probability > 0.01, is_said)
+    };
+    assert_eq!(of(12.3, 42.0), (true, true));
+    assert_eq!(of(0.001, 42.0), (true, true));
+    assert_eq!(of(0.001, 0.001), (false, false));
+}
+
 /// The commonest fault of an array was not said where more I/Os in flight help, too: the queue depth was the cause.
 #[test]
 fn a_slow_member_is_said_whatever_limits() {

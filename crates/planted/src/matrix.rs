@@ -10,7 +10,9 @@ use crate::validation::{of_each, recorded};
 use crate::world::Serves;
 
 /// I/Os in flight.
-const OUTSTANDING: [usize; 3] = [1, 4, 32];
+const OUTSTANDING: [usize; 4] = [1, 2, 4, 32];
+/// A factor that is stated is right within this.
+const RIGHT: std::ops::Range<f64> = 0.8..1.25;
 /// Time for a diagnosis, s: a short one.
 const BUDGET_S: f64 = 30.0;
 
@@ -42,10 +44,12 @@ pub(crate) fn said(cell: &Cell) -> Said {
     }
     let stripe = places.stripe.as_ref().expect("it says which member");
     let slow = stripe.slow.iter().fold(0, |bits, member| bits | 1 << (member.member - 1));
+    let times = places.times_alone.unwrap_or(stripe.slow[0].times);
     let is_right = (stripe.chunk_bytes, stripe.members as usize, slow)
-        == (cell.chunk_kib << 10, cell.members, cell.slow);
+        == (cell.chunk_kib << 10, cell.members, cell.slow)
+        && RIGHT.contains(&(times / cell.slower));
     match is_right {
-        true => Said::Named { cause, times: places.times_alone.unwrap_or(stripe.slow[0].times) },
+        true => Said::Named { cause, times },
         false => Said::Wrong { cause, says },
     }
 }

@@ -7,14 +7,14 @@ use crate::chance::{Moments, corrected, errors_above, ranks};
 use crate::level::{Excess, excess};
 use crate::map::{Finding, TIMES_MIN, cells, regions};
 use crate::sample::{CELLS, Look, Order, Outcome, Sample, Why};
-use crate::stripe::{Stripe, folds, stripe};
+use crate::stripe::{SLOWER_MIN, Stripe, folds, stripe};
 
 /// With fewer I/Os nothing can be said: some for each member of the widest stripe. Each test counts its own witnesses.
 /// That nothing is found says little until there are more.
 const IOS_MIN: usize = 320;
 
 /// Fewer I/Os on either side do not have a median.
-const ALONE_MIN: usize = 8;
+const ALONE_MIN: usize = 16;
 
 /// Parts of the addresses that are compared where no cell is slow by itself.
 const PARTS: usize = 16;
@@ -32,7 +32,7 @@ pub struct LoadPlaces {
     /// The slowest region, where there is no such stripe.
     pub region: Option<SlowRegion>,
     /// How many times as long an I/O that is alone takes on the slowest member: without the queue that is there under
-    /// the load. `None` where too few were alone.
+    /// the load. `None` where too few were alone, and where it is no slower then.
     pub times_alone: Option<f64>,
 }
 
@@ -40,13 +40,13 @@ impl LoadPlaces {
     /// Takes in I/Os that were alone, offset in bytes and service time in ns.
     pub fn with_alone(mut self, ios: &[(u64, u64)]) -> Self {
         let Some(stripe) = self.stripe.as_ref() else { return self };
-        let of = |is_slow: bool| -> Vec<f64> {
-            let side = ios.iter().filter(|io| stripe.is_slow(io.0) == is_slow);
-            side.map(|io| io.1.max(1) as f64).collect()
+        let of = |is_on: &dyn Fn(u64) -> bool| -> Vec<f64> {
+            ios.iter().filter(|io| is_on(io.0)).map(|io| io.1.max(1) as f64).collect()
         };
-        let (slow, others) = (of(true), of(false));
+        let (slow, others) = (of(&|at| is_on_slowest(stripe, at)), of(&|at| !stripe.is_slow(at)));
         let is_enough = slow.len().min(others.len()) >= ALONE_MIN;
-        self.times_alone = is_enough.then(|| median(&slow) / median(&others));
+        let times = is_enough.then(|| median(&slow) / median(&others));
+        self.times_alone = times.filter(|times| *times >= SLOWER_MIN);
         self
     }
 }
@@ -103,11 +103,13 @@ pub fn places_of_load(series: &[Vec<(u64, u64)>]) -> Option<LoadPlaces> {
 
 /// Whether the slowest member is slow by itself.
 fn is_slow_member(stripe: &Stripe, series: &[Vec<Excess>]) -> bool {
-    let Some(slowest) = stripe.slow.first() else { return false };
-    let is_on = |offset_bytes: u64| {
-        offset_bytes / stripe.chunk_bytes % u64::from(stripe.members) + 1 == u64::from(slowest.member)
-    };
-    is_no_queue(&is_on, series, folds())
+    is_no_queue(&|offset_bytes| is_on_slowest(stripe, offset_bytes), series, folds())
+}
+
+/// Whether a place lies on the slowest member.
+fn is_on_slowest(stripe: &Stripe, offset_bytes: u64) -> bool {
+    let member = offset_bytes / stripe.chunk_bytes % u64::from(stripe.members) + 1;
+    stripe.slow.first().is_some_and(|slowest| u64::from(slowest.member) == member)
 }
 
 /// Whether a region is slow by itself: the disks of an even linear volume have a queue each, too.

@@ -25,7 +25,7 @@ const MEMBERS: std::ops::RangeInclusive<u32> = 2..=16;
 /// Fewer chunks of a member do not have a mean.
 const CHUNKS_MIN: f64 = 16.0;
 /// A member is slow if its places take this many times as long as the others'.
-const TIMES_MIN: f64 = 1.3;
+pub(crate) const SLOWER_MIN: f64 = 1.3;
 /// A slow member is slow in each of so many parts of the target.
 const PARTS: u32 = 4;
 /// The mean of a place is taken from a part of the target that has this many periods of the longest stripe at least.
@@ -191,7 +191,7 @@ fn slow_members(
         let times = median(&|member| member == u64::from(*index)) / others.max(1.0);
         SlowMember { member: index + 1, times }
     };
-    let mut slow: Vec<SlowMember> = suspects.iter().map(slow).filter(|one| one.times >= TIMES_MIN).collect();
+    let mut slow: Vec<SlowMember> = suspects.iter().map(slow).filter(|one| one.times >= SLOWER_MIN).collect();
     slow.sort_by(|a, b| b.times.total_cmp(&a.times));
     slow
 }

@@ -6,7 +6,7 @@ use assay_surface::LoadPlaces;
 use super::{Fired, Run};
 use crate::figures::whole;
 use crate::finding::{Evidence, Severity};
-use crate::places::{chunks_say, member_says, places, region_says};
+use crate::places::{chunks_say, member_says, places, region_says, waits_there};
 
 /// What the places of the I/Os on a target say.
 pub(crate) struct PlacesOf<'r> {
@@ -27,19 +27,23 @@ pub(super) fn slow_member(all: &[PlacesOf<'_>]) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "on {address} {}, by the offsets of {} I/Os: nearly all I/Os that are outstanding wait there.",
+            "on {address} {}, by the offsets of {} I/Os{}.",
             match of.target.member.kind {
                 MemberKind::File | MemberKind::Nfs => chunks_say(&of.places)?,
                 _ => member_says(&of.places)?,
             },
-            whole(of.places.ios as f64)
+            whole(of.places.ios as f64),
+            if waits_there(&of.places) { ": nearly all I/Os that are outstanding wait there" } else { "" }
         ),
-        evidence: vec![
+        evidence: [
             Evidence::new("chunk", stripe.chunk_bytes as f64, "bytes"),
             Evidence::new("members", f64::from(stripe.members), ""),
             Evidence::new("member", f64::from(slow.member), ""),
             Evidence::new("times as slow", slow.times, ""),
-        ],
+        ]
+        .into_iter()
+        .chain(of.places.times_alone.map(|times| Evidence::new("times as slow alone", times, "")))
+        .collect(),
         next: "Compare the disks of the array while the load runs (iostat -x, smartctl -a), and replace the slow one; \
                assay map reads the target place by place.",
         weight: 0.0,

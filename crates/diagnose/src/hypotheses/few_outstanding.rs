@@ -94,11 +94,13 @@ fn expects_near_the_end(quantity: Q, s: &Setting) -> Option<Range> {
     }
 }
 
-/// So few that the queue of a slow member of a stripe is short: the rate still follows the depth, and each I/O that
-/// goes there takes longer.
+/// One that waits for no other: the rate follows the depth, whatever member of a stripe is slow.
 fn expects_beside_a_slow_member(quantity: Q, s: &Setting) -> Option<Range> {
+    if s.outstanding >= 2.0 {
+        return expects(quantity, s);
+    }
     match quantity {
-        Q::SlowMember if s.outstanding < 4.0 => range(1.25, 300.0),
+        Q::SlowMember => range(1.25, 300.0),
         Q::MedianToMean => range(0.3, 1.08),
         Q::LowToMean => range(0.2, 1.05),
         Q::Rate(E::MoreOutstanding) => range(1.3, 4.1),

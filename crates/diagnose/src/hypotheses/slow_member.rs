@@ -19,7 +19,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         Members that serve any number at once have no queue: X = Q / mean, and more in flight give more.",
     source: "Operational analysis (Denning and Buzen 1978): the bottleneck is the station with the largest demand; \
         planted stripes of 4 and 8 members.",
-    applies: |s| s.has_medium() && s.is_random() && s.outstanding >= 4.0,
+    applies: |s| s.has_medium() && s.is_random() && s.outstanding >= 2.0,
     forms: &[
         expects::<3, 3>,
         expects::<4, 2>,
@@ -41,6 +41,10 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
 
 /// A stripe of so many members, of which one is so many times slower.
 fn expects<const MEMBERS: u32, const SLOWER: u32>(quantity: Q, s: &Setting) -> Option<Range> {
+    // So few do not gather.
+    if s.outstanding < 4.0 {
+        return expects_found(quantity, s);
+    }
     let (members, slower) = (f64::from(MEMBERS), f64::from(SLOWER));
     // The way to the members takes time, too, and their own I/Os wait for each other a little.
     let of_mean = members / (s.outstanding * slower);

@@ -20,7 +20,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     applies: |s| s.has_medium() && s.is_random(),
     forms: &[expects, expects_waiting],
     unchanged: &[],
-    helps: "Move the data from the slow part, or replace what it lies on.",
+    helps: "See what lies there before anything is replaced: a cache or a faster tier may hold only the rest, or the \
+        part may be worn or on another disk. Then move the data, or replace what is worn.",
     gain: None,
     look: "Check what lies at these addresses: media errors (smartctl -a), the layout of the volume (lvs --segments, \
         dmsetup table), a tier. assay map reads the target place by place.",
