@@ -158,7 +158,7 @@ impl<'s> Belief<'s> {
             probability: weight(logs) / all.max(f64::MIN_POSITIVE),
         };
         let mut odds: Vec<Odds> = self.logs.iter().map(one).collect();
-        // A load that changes by itself contradicts every cause, and a fault that the kernel counts is there all the same.
+        // A load that changes by itself contradicts every cause, and a fault that is counted is there all the same.
         let is_counted = |seen: &Observation| seen.quantity.shows(Cause::NetworkFault, seen.value);
         if self.seen.iter().any(is_counted) {
             let fault = odds.iter_mut().filter(|odds| odds.cause == Cause::NetworkFault);
