@@ -2,8 +2,11 @@
 
 use serde::Serialize;
 
-use crate::array::{Array, Device, LinkRate, ProtocolKind, SoftwareName};
+use crate::array::{Array, Device, LinkRate, ProtocolKind, SoftwareName, VirtualDisk};
 use crate::catalogue::cloud;
+use crate::demand::ResourceKind;
+use crate::quantity::Provenance;
+use crate::workload::Workload;
 
 /// Systems that are wrong in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -57,5 +60,66 @@ impl Family {
             (_, Device::Hdd(_)) if array.raid.disks.value > 1.0 => Self::Disks,
             (_, Device::Hdd(_)) => Self::Disk,
         }
+    }
+}
+
+/// What most of a load is, or the link that limits it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Load {
+    Link,
+    RandomReads,
+    RandomWrites,
+    Streams,
+}
+
+/// Loads of a family that are predicted about as well as each other: how far a drive is from its sheet is known better
+/// for streams than for random writes, and of a drive without a sheet another way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Group {
+    family: Family,
+    load: Load,
+    /// Whether the time of an I/O limits, and no resource.
+    is_latency: bool,
+    /// Whether the class of the drives answers for their sheet.
+    is_class: bool,
+}
+
+impl Group {
+    /// The group of a load; `None` behind a virtual disk, of which too little is known.
+    pub(crate) fn of(array: &Array, workload: &Workload, limit: ResourceKind) -> Option<Self> {
+        let figure = match &array.device {
+            Device::Ssd(ssd) => &ssd.read_iops_max,
+            Device::Hdd(hdd) => &hdd.outer_mb_s,
+        };
+        let part = |pct: fn(&crate::workload::Access) -> f64| {
+            let weight: f64 = workload.mix.iter().map(|a| a.weight).sum();
+            workload.mix.iter().map(|a| a.weight * pct(a)).sum::<f64>() / weight
+        };
+        let load = match limit {
+            ResourceKind::LinkRead | ResourceKind::LinkWrite => Load::Link,
+            _ if part(|a| a.random_pct) < 50.0 => Load::Streams,
+            _ if part(|a| a.read_pct) < 50.0 => Load::RandomWrites,
+            _ => Load::RandomReads,
+        };
+        (array.guest.disk == VirtualDisk::None).then_some(Self {
+            family: Family::of(array),
+            load,
+            is_latency: limit == ResourceKind::Latency,
+            is_class: matches!(figure.from, Provenance::Assumed(_)),
+        })
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub(crate) fn says(self) -> String {
+        let load = match self.load {
+            Load::Link => "at a link",
+            Load::RandomReads => "random reads",
+            Load::RandomWrites => "random writes",
+            Load::Streams => "streams",
+        };
+        let latency = if self.is_latency { ", latency" } else { "" };
+        let class = if self.is_class { ", by class" } else { "" };
+        format!("{}: {load}{latency}{class}", self.family.says())
     }
 }

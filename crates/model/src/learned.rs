@@ -12,6 +12,9 @@
 //!            lo / beyond and hi beyond
 //!   each   = that below which the share q (n + 1) / n of the rows of n systems lies, each system weighing the same
 //! ```
+//! They are learned for each [`Group`] of loads that at least [`GROUP_SYSTEMS_MIN`] systems have rows of: with one
+//! distribution for a family, random writes of drives, which no sheet tells, made the intervals of their streams wide.
+//!
 //! A part for what is inside, and a factor for what is outside: a side that is wide says little of how far beyond it a
 //! system may be. A family of fewer than [`SYSTEMS_MIN`] systems has the scatter of all, or its own where that is
 //! wider. `published/learned.tsv` has what all rows teach; `docs/model-validation.md` shows how it holds for each
@@ -21,18 +24,22 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 
-use crate::family::Family;
+use crate::family::{Family, Group};
 use crate::quantity::Bounds;
 
 /// Levels at which intervals are stated.
 pub const LEVELS: [f64; 3] = [0.50, 0.80, 0.95];
 /// Fewer systems than this say nothing of their own.
 pub const SYSTEMS_MIN: usize = 5;
+/// Fewer systems than this make no group of their own: eight say what 80 % are, and no more.
+pub const GROUP_SYSTEMS_MIN: usize = 8;
 /// Smallest side of an interval, as a logarithm: nothing is known better than this.
 const SIDE_MIN: f64 = 0.10;
 
-/// Least part for 80 %: some ten systems say no more.
-const MOST_MIN: f64 = 0.75;
+/// Least part for 80 % of a family, whose loads are not alike.
+pub(crate) const MOST_MIN: f64 = 0.75;
+/// The same of a group: most drives that are known by their class are of one collection, whose hosts are alike.
+pub(crate) const GROUP_MOST_MIN: f64 = 0.4;
 /// Sides of several inputs add up by their squares, and their length grows with the root of their number: between that,
 /// 0.5, and a single input, 1. With 0.85 each family of more than five systems holds 80 % of its rows when it is left
 /// out.
@@ -90,8 +97,8 @@ fn sides(stated: Bounds) -> [f64; 2] {
     [(value / lo).ln().max(SIDE_MIN), (hi / value).ln().max(SIDE_MIN)]
 }
 
-/// What lessons teach; `None` of no lesson.
-pub(crate) fn learn(lessons: &[Lesson<'_>]) -> Option<Learned> {
+/// What lessons teach, with the least part for 80 %; `None` of no lesson.
+pub(crate) fn learn(lessons: &[Lesson<'_>], least: f64) -> Option<Learned> {
     let mut names: Vec<&str> = lessons.iter().map(|lesson| lesson.system).collect();
     names.sort_unstable();
     names.dedup();
@@ -111,7 +118,7 @@ pub(crate) fn learn(lessons: &[Lesson<'_>]) -> Option<Learned> {
         found.or(scores.last()).map(|(score, _)| *score)
     };
     let [half, most, nearly_all] = LEVELS;
-    let parts = [at(half, |lesson| lesson.part)?, at(most, |lesson| lesson.part)?.max(MOST_MIN)];
+    let parts = [at(half, |lesson| lesson.part)?, at(most, |lesson| lesson.part)?.max(least)];
     Some(Learned { parts, beyond: at(nearly_all, |lesson| lesson.beyond)?, systems, rows: lessons.len() })
 }
 
@@ -151,13 +158,15 @@ pub(crate) fn of_few(own: Option<Learned>, all: Option<Learned>) -> Option<Learn
     }
 }
 
-/// What the rows that ship teach of a family; `None` of no rows.
-pub(crate) fn of(family: Family) -> Option<Learned> {
-    of_few(own(family), shipped(ALL))
+/// What the rows that ship teach of a load: those of its group, or else of its family; `None` of no rows.
+pub(crate) fn of(family: Family, group: Option<Group>) -> Option<Learned> {
+    own(family, group).or_else(|| of_few(shipped(family.says()), shipped(ALL)))
 }
 
-fn own(family: Family) -> Option<Learned> {
-    shipped(family.says())
+/// What the rows of its own group or family teach.
+fn own(family: Family, group: Option<Group>) -> Option<Learned> {
+    let of_group = group.and_then(|group| shipped(&group.says()));
+    of_group.or_else(|| shipped(family.says()).filter(|own| own.systems >= SYSTEMS_MIN))
 }
 
 fn shipped(name: &str) -> Option<Learned> {
@@ -165,10 +174,10 @@ fn shipped(name: &str) -> Option<Learned> {
 }
 
 /// The interval of 80 % around a stated one, and the others.
-pub(crate) fn around(family: Family, stated: Bounds) -> (Bounds, Option<Levels>) {
-    let Some(learned) = of(family) else { return (stated, None) };
+pub(crate) fn around(family: Family, group: Option<Group>, stated: Bounds) -> (Bounds, Option<Levels>) {
+    let Some(learned) = of(family, group) else { return (stated, None) };
     let [at_50, at_80, at_95] = learned.around(stated);
-    let family = Some(family).filter(|family| own(*family) == Some(learned));
+    let family = Some(family).filter(|family| own(*family, group).is_some());
     (at_80, Some(Levels { at_50, at_95, family, systems: learned.systems }))
 }
 
@@ -178,7 +187,7 @@ pub(crate) const ALL: &str = "all";
 static SHIPPED: LazyLock<Vec<(&str, Learned)>> =
     LazyLock::new(|| rows(include_str!("../../../published/learned.tsv")));
 
-/// The rows of a table: family, systems, rows, the two parts and the factor. A test reads the one that ships.
+/// The rows of a table: group or family, systems, rows, the two parts and the factor. A test reads the one that ships.
 pub(crate) fn rows(text: &str) -> Vec<(&str, Learned)> {
     text.lines().filter(|line| !line.starts_with('#')).filter_map(parsed).collect()
 }
@@ -202,14 +211,14 @@ mod tests {
         let rows = [vec![("a", 100.0); 9], vec![("b", 200.0), ("c", 600.0)]].concat();
         let lessons: Vec<Lesson<'_>> =
             rows.iter().map(|(system, measured)| Lesson::of(system, STATED, *measured)).collect();
-        let learned = learn(&lessons).unwrap();
+        let learned = learn(&lessons, MOST_MIN).unwrap();
         assert_eq!((learned.systems, learned.rows), (3, 11));
         // Two thirds of the weight lie below for 50 % of three systems, and all of it for 80 %: as far as 600.
         let at_end = 2f64.ln() / reach(2f64.ln());
         assert!((learned.parts[0] - at_end).abs() < 1e-9, "{learned:?}");
         assert!((learned.parts[1] - 6f64.ln() / reach(2f64.ln())).abs() < 1e-9, "{learned:?}");
         assert!((learned.beyond - 3.0).abs() < 1e-9, "{learned:?}");
-        assert_eq!(learn(&[]), None);
+        assert_eq!(learn(&[], MOST_MIN), None);
     }
 
     #[test]
@@ -240,13 +249,14 @@ mod tests {
     #[test]
     fn what_lies_beyond_an_interval_is_a_factor_however_wide_it_is() {
         let wide = Bounds { lo: 10.0, value: 100.0, hi: 5000.0 };
-        let Some(levels) = around(Family::Disk, wide).1 else { panic!("rows taught it") };
+        let Some(levels) = around(Family::Disk, None, wide).1 else { panic!("rows taught it") };
         assert!(levels.at_95.hi < wide.hi * 20.0 && levels.at_95.lo > wide.lo / 20.0, "{levels:?}");
     }
 
     #[test]
     fn a_family_of_few_systems_has_the_scatter_of_all_or_its_own_where_that_is_wider() {
-        let families = Family::ALL.map(|family| around(family, STATED).1.expect("all rows taught something"));
+        let families =
+            Family::ALL.map(|family| around(family, None, STATED).1.expect("all rows taught something"));
         assert!(families.iter().all(|levels| levels.systems >= SYSTEMS_MIN), "{families:?}");
         assert!(families.iter().any(|levels| levels.family.is_none()), "several disks have few");
         let [few, all] = [([0.3, 1.0], 3.0, 4), ([0.5, 0.8], 1.5, 60)]

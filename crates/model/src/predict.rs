@@ -10,7 +10,7 @@ use crate::closed::{Outcome, after_fill, alone_ns, closed_form};
 use crate::demand::{DemandTable, REQUESTED_RATE, ResourceKind, demand_table, links_most};
 use crate::des::{ClientOutcome, SimOptions, simulate};
 use crate::facts::usable_bytes;
-use crate::family::Family;
+use crate::family::{Family, Group};
 use crate::learned::{self, Levels};
 use crate::model_error::{Factors, Speed, factors};
 use crate::quantity::{Bounds, Corner, Provenance, Quantity};
@@ -26,6 +26,8 @@ pub(crate) const SHOW_BOTH_ABOVE: f64 = 0.10;
 /// A run whose write cache fills on the way is simulated whole up to this many I/Os (0.2 s of computing): before
 /// and after are different loads, and no part stands for the other.
 const ABSORBING_IOS_MAX: u64 = 1_600_000;
+/// Gain by more I/Os in flight that is none.
+const GAINS_NOTHING: f64 = 1.05;
 /// MiB, bytes.
 const MIB: f64 = 1_048_576.0;
 
@@ -212,12 +214,12 @@ impl Prediction {
 #[must_use]
 pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mut Tables) -> Prediction {
     let mut prediction = predict_alone(array, workload, engines, tables);
-    let family = Family::of(array);
-    let Some(learned) = learned::of(family).filter(|_| is_taught(&prediction, array, workload)) else {
+    let (family, group) = (Family::of(array), Group::of(array, workload, prediction.limit));
+    let Some(learned) = learned::of(family, group).filter(|_| is_taught(&prediction, array, workload)) else {
         return prediction;
     };
     let stated = prediction.iops;
-    let (iops, levels) = learned::around(family, stated);
+    let (iops, levels) = learned::around(family, group, stated);
     prediction.iops = iops.at_most(prediction.links_most);
     prediction.levels = levels.map(|levels| Levels {
         at_50: levels.at_50.at_most(prediction.links_most),
@@ -550,8 +552,21 @@ fn limit_of(
         return ResourceKind::LoadModel;
     }
     let first = table.first().map_or(ResourceKind::Latency, |r| r.kind);
+    if first == ResourceKind::Latency
+        && let Some(full) = busy_throughout(resolved, table)
+    {
+        return full;
+    }
     let short = table.first().is_some_and(|r| nominal.iops < 0.8 * r.ceiling_iops);
     if short && resolved.workers < workload.total_outstanding() { ResourceKind::Workers } else { first }
+}
+
+/// What the few I/Os in flight keep busy nearly all the time, so that more of them would gain next to nothing: a large
+/// I/O is on its link or in its drive for as long as it takes. A disk would sort more of them.
+fn busy_throughout(resolved: &ResolvedArray, table: &DemandTable) -> Option<ResourceKind> {
+    let sorts = |kind| kind == ResourceKind::Members && matches!(resolved.media, Media::Disk(..));
+    let next = table.second().filter(|next| !sorts(next.kind))?;
+    (table.distance() <= GAINS_NOTHING).then_some(next.kind)
 }
 
 fn reliability(resolved: &ResolvedArray, classes: &[Class]) -> Reliability {

@@ -5,6 +5,7 @@
 //! on others; no row is predicted from itself.
 
 mod articles;
+mod clear;
 mod degraded;
 mod folds;
 mod grid;
@@ -25,6 +26,7 @@ use crate::resolved::Tables;
 use crate::unseen::Set;
 
 pub use articles::{Article, articles};
+pub use clear::ClearBy;
 pub use degraded::{DegradedRow, degraded};
 pub use grid::{BANDS_DISKS, BANDS_OUTSTANDING, DISKS_MAX, Grid, IOS, OUTSTANDING_MAX, grid};
 pub use leave_one::{LeftOut, leave_one_out};

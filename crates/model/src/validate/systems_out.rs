@@ -2,8 +2,8 @@
 //!
 //! For each row of a system, what moves the ends of its stated interval is learned (`learned.rs`) from the rows that
 //! the other systems of its family have, so that the share of rows inside is one that a system nobody has seen may
-//! expect, as far as it is like these. A family of few other systems has the scatter of all, or its own where that is
-//! wider.
+//! expect, as far as it is like these. Rows of its group of loads teach it where enough other systems have any. A family
+//! of few other systems has the scatter of all, or its own where that is wider.
 //!
 //! Beside it stands what a factor on the nominal value would do, `b`, the median of ln(measured / value) of the others,
 //! drawn to 0 by n / (n + 3). Predictions do not have it: it makes the rows of other systems no better.
@@ -12,12 +12,13 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::unseen::{Described, described, word_of};
+use super::clear::{self, ClearBy};
+use super::unseen::{Described, described, word_of, word_of_limit};
 use super::{ValidateError, median};
 use crate::array::VirtualDisk;
 use crate::demand::ResourceKind;
-use crate::family::Family;
-use crate::learned::{self, Learned, Lesson};
+use crate::family::{Family, Group};
+use crate::learned::{self, GROUP_MOST_MIN, GROUP_SYSTEMS_MIN, Learned, Lesson, MOST_MIN};
 use crate::predict::{Engines, is_taught, predict_alone};
 use crate::published::{Row, RowLimit};
 use crate::quantity::Bounds;
@@ -40,6 +41,9 @@ pub struct CrossedRow {
     pub test: String,
     /// Its family.
     pub family: Family,
+    /// Loads of its family that are like it.
+    #[serde(skip)]
+    pub(crate) group: Option<Group>,
     /// What limits according to the source of the row.
     pub kind: RowLimit,
     /// Measured I/Os per second.
@@ -61,8 +65,11 @@ pub struct CrossedRow {
     pub levels: [Bounds; 3],
     /// The nominal value times the factor that the other systems of the family teach.
     pub shifted: f64,
-    /// Whether the limit is named as the source has it; `None` where that leaves several open.
+    /// Whether the limit is named as it is known to be; `None` where several are possible.
     pub limit_right: Option<bool>,
+    /// What leaves no other limit.
+    #[serde(skip)]
+    pub clear_by: Option<ClearBy>,
 }
 
 impl CrossedRow {
@@ -123,11 +130,16 @@ fn stated(
     let Some(Described { model, array, workload, measured }) = described(row)? else { return Ok(None) };
     let prediction = predict_alone(&array, &workload, Engines::Closed, tables);
     let is_bound = prediction.software == Software::Unknown;
+    let known = clear::known(&model.names, &array, &workload, measured, &prediction.table);
+    // Unknown software counts as the limit of every bound: only a rate at the link tests what the bound is named after.
+    let known = known.filter(|(_, by)| !is_bound || *by == ClearBy::Link);
+    let named = if is_bound { word_of_limit(prediction.limit) } else { word_of(&prediction) };
     Ok(Some(CrossedRow {
         set,
         system: system.to_owned(),
         test: row.test.clone(),
         family: Family::of(&array),
+        group: Group::of(&array, &workload, prediction.limit),
         kind: model.limit,
         measured,
         stated: prediction.iops,
@@ -138,27 +150,32 @@ fn stated(
         links_most: prediction.links_most,
         levels: [prediction.iops; 3],
         shifted: prediction.iops.value,
-        limit_right: match &model.names[..] {
-            // Unknown software counts as the limit of every bound, so that a bound tests nothing.
-            [name] if !is_bound => Some(word_of(&prediction) == Some(*name)),
-            _ => None,
-        },
+        limit_right: known.map(|(word, _)| named == Some(word)),
+        clear_by: known.map(|(_, by)| by),
     }))
 }
 
-/// What rows teach; `None` if there are none but bounds.
-fn taught_by(rows: &[&CrossedRow]) -> Option<Learned> {
+/// What rows teach, with the least part for 80 %; `None` if there are none but bounds.
+fn taught_by(rows: &[&CrossedRow], least: f64) -> Option<Learned> {
     let teachers = rows.iter().filter(|row| row.is_taught && !row.is_guest);
     let lessons: Vec<Lesson<'_>> =
         teachers.map(|row| Lesson::of(&row.system, row.stated, row.measured)).collect();
-    learned::learn(&lessons)
+    learned::learn(&lessons, least)
+}
+
+/// What the rows of a group teach; `None` of too few systems.
+fn taught_by_group(rows: &[&CrossedRow], group: Group) -> Option<Learned> {
+    let of: Vec<&CrossedRow> = rows.iter().copied().filter(|row| row.group == Some(group)).collect();
+    taught_by(&of, GROUP_MOST_MIN).filter(|learned| learned.systems >= GROUP_SYSTEMS_MIN)
 }
 
 fn levels(row: &CrossedRow, all: &[CrossedRow]) -> [Bounds; 3] {
     let others: Vec<&CrossedRow> = all.iter().filter(|other| other.system != row.system).collect();
     let family: Vec<&CrossedRow> =
         others.iter().copied().filter(|other| other.family == row.family).collect();
-    match learned::of_few(taught_by(&family), taught_by(&others)).filter(|_| row.is_taught) {
+    let of_group = row.group.and_then(|group| taught_by_group(&others, group));
+    let of_family = || learned::of_few(taught_by(&family, MOST_MIN), taught_by(&others, MOST_MIN));
+    match of_group.or_else(of_family).filter(|_| row.is_taught) {
         Some(learned) => learned.around(row.stated).map(|level| level.at_most(row.links_most)),
         None => [row.stated; 3],
     }
@@ -189,18 +206,27 @@ fn shifted(row: &CrossedRow, all: &[CrossedRow]) -> f64 {
 #[must_use]
 pub fn learned_table(rows: &[CrossedRow]) -> String {
     let mut text = String::from(
-        "# What the rows of published/unseen/ teach of intervals (crates/model/src/learned.rs): for each family the \
-         number of\n# systems, that of their rows, the parts of the reach of each side that hold 50 and 80 %, and the \
-         factor on both ends that holds 95 %.\n",
+        "# What the rows of published/unseen/ teach of intervals (crates/model/src/learned.rs): for each family and \
+         each group of loads\n# the number of systems, that of their rows, the parts of the reach of each side that \
+         hold 50 and 80 %, and the factor\n# on both ends that holds 95 %.\n",
     );
     let of = |family: Option<Family>| -> Vec<&CrossedRow> {
         rows.iter().filter(|row| family.is_none_or(|family| row.family == family)).collect()
     };
-    for family in Family::ALL.into_iter().map(Some).chain([None]) {
-        if let Some(Learned { parts: [half, most], beyond, systems, rows }) = taught_by(&of(family)) {
-            let name = family.map_or(learned::ALL, Family::says);
+    let mut line = |name: &str, learned: Option<Learned>| {
+        if let Some(Learned { parts: [half, most], beyond, systems, rows }) = learned {
             let _ = writeln!(text, "{name}\t{systems}\t{rows}\t{half:.3}\t{most:.3}\t{beyond:.3}");
         }
+    };
+    for family in Family::ALL.into_iter().map(Some).chain([None]) {
+        let name = family.map_or(learned::ALL, Family::says);
+        line(name, taught_by(&of(family), MOST_MIN));
+    }
+    let mut groups: Vec<Group> = rows.iter().filter_map(|row| row.group).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    for group in groups {
+        line(&group.says(), taught_by_group(&of(None), group));
     }
     text
 }

@@ -205,7 +205,12 @@ pub(super) fn word_of(prediction: &Prediction) -> Option<LimitWord> {
     if prediction.software == Software::Unknown {
         return Some(LimitWord::Cpu);
     }
-    match prediction.limit {
+    word_of_limit(prediction.limit)
+}
+
+/// The word of a limit of the hardware.
+pub(super) fn word_of_limit(limit: ResourceKind) -> Option<LimitWord> {
+    match limit {
         ResourceKind::Host => Some(LimitWord::Host),
         ResourceKind::Members | ResourceKind::Tier | ResourceKind::Log => Some(LimitWord::Members),
         ResourceKind::Latency => Some(LimitWord::Latency),
@@ -224,5 +229,6 @@ const fn held_back(set: Set) -> &'static str {
         Set::Third => include_str!("../../../../published/held-back-3.tsv"),
         Set::Fourth => include_str!("../../../../published/held-back-4.tsv"),
         Set::Fifth => include_str!("../../../../published/held-back-5.tsv"),
+        Set::Sixth => include_str!("../../../../published/held-back-6.tsv"),
     }
 }

@@ -296,3 +296,42 @@ fn no_interval_reaches_beyond_a_link() {
         }
     }
 }
+
+/// 225 MiB/s of a 16 MiB read over a slot of 234 were "1 outstanding at 9.62 ms each", though a second one in flight
+/// would gain nothing (odroid-h2-wdblack).
+#[test]
+fn what_one_large_io_keeps_busy_throughout_is_the_limit() {
+    let read =
+        |size, outstanding| expected(&changed("nvme", "link=PCIe2x4"), &load(size, 100.0, 0.0, outstanding));
+    let (one, two) = (read(16 * MIB, 1), read(16 * MIB, 2));
+    assert!(two.iops.value < 1.05 * one.iops.value, "{:?} {:?}", one.iops, two.iops);
+    assert_eq!(
+        (one.limit, two.limit),
+        (ResourceKind::LinkRead, ResourceKind::LinkRead),
+        "{}",
+        one.limit_name()
+    );
+    assert_eq!(read(4 * KIB, 1).limit, ResourceKind::Latency);
+}
+
+/// Requests that fell on the dies of a drive were to be thrown at them anew with each that was served: 16 dies kept
+/// 98 % busy by 64 requests, of which those that wait for one die leave others idle.
+#[test]
+fn requests_wait_at_the_die_that_they_fell_on() {
+    let drive = "link=none device.dies=16 device.qd1_read_iops=10000 device.read_iops_max=1000000 initiator.op_us=0.1";
+    let at =
+        |outstanding| expected(&changed("nvme", drive), &load(4 * KIB, 100.0, 100.0, outstanding)).iops.value;
+    let full = 160_000.0;
+    assert!((0.80..0.92).contains(&(at(64) / full)), "{}", at(64));
+    assert!(at(16) < 0.65 * full && at(16) > 0.5 * full, "{}", at(16));
+    assert!(at(1024) > 0.98 * full, "{}", at(1024));
+}
+
+/// Writes of `pd-ssd` had a latency that no source gave.
+#[test]
+fn a_persistent_disk_answers_durable_writes_as_measured() {
+    let order = Order { bytes: Some(200e9), ..Order::default() };
+    let writes = Workload { flush_every: Some(1), ..load(4 * KIB, 0.0, 0.0, 1) };
+    let p = expected(&cloud::volume("pd-ssd", order).unwrap(), &writes);
+    assert!((p.iops.value / 1624.0 - 1.0).abs() < 0.05, "{:?}", p.iops);
+}
