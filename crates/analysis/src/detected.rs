@@ -153,6 +153,13 @@ fn device(layout: &LayoutFacts, found: &mut Detected) {
             );
         }
         found.array.device = first;
+        if unlisted.first().is_some_and(|drive| is_virtual(drive)) {
+            let model = match &mut found.array.device {
+                Device::Hdd(hdd) => &mut hdd.model,
+                Device::Ssd(ssd) => &mut ssd.model,
+            };
+            catalogue::NOT_SEEN.clone_into(model);
+        }
     }
 }
 
@@ -283,7 +290,7 @@ fn remote(member: &MemberFacts, kind: ProtocolKind) -> Detected {
     array.title = format!("{name}, over {}", kind.word());
     array.source = "what the host sees of the path; class values behind it".to_owned();
     let from = "not seen: behind the network; class of 3.5 inch disks of 7200 rpm";
-    array.device = Class::Hdd7200.device("not seen", None, from);
+    array.device = Class::Hdd7200.device(catalogue::NOT_SEEN, None, from);
     array.raid.level = Level::Raid5;
     array.raid.disks =
         Quantity { value: 4.0, ..Quantity::exact(4.0, Provenance::Assumed("not seen".to_owned())) };

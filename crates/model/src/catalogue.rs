@@ -67,6 +67,20 @@ pub struct Hint {
     pub capacity: Option<Bytes>,
 }
 
+/// Model of a device that nobody has seen: what is detected in front of it has such a one until its questions are
+/// answered.
+pub const NOT_SEEN: &str = "not seen";
+
+/// Whether nobody has said what the drives of an array are.
+#[must_use]
+pub fn is_not_seen(device: &Device) -> bool {
+    let model = match device {
+        Device::Hdd(hdd) => &hdd.model,
+        Device::Ssd(ssd) => &ssd.model,
+    };
+    model == NOT_SEEN
+}
+
 /// What a class answers for.
 const NOT_LISTED: &str = ", as the catalogue does not have";
 const NO_MODEL: &str = ", as the drive has no model string";
@@ -79,7 +93,7 @@ pub fn device(text: &str, hint: Hint) -> Result<Device, String> {
     if let Some(model) = find(text) {
         return Ok(with_capacity(model.device.clone(), hint.capacity));
     }
-    let class = hint.class.or_else(|| Class::of_name(&words(text))).ok_or_else(|| {
+    let class = hint.class.or_else(|| class_of(text)).ok_or_else(|| {
         let known: Vec<&str> = Class::ALL.iter().map(|class| class.word()).collect();
         format!(
             "the catalogue does not have `{text}`, and its name does not say what it is; \
@@ -94,6 +108,12 @@ pub fn device(text: &str, hint: Hint) -> Result<Device, String> {
         text => format!("{}{NOT_LISTED} `{text}`", class.name()),
     };
     Ok(class.device(text, capacity, &from))
+}
+
+/// Returns the class that a model string gives away; `None` where it does not.
+#[must_use]
+pub fn class_of(text: &str) -> Option<Class> {
+    Class::of_name(&words(text))
 }
 
 /// What the numbers of a device come down to, where they are those of a class and not of a model: a sentence.

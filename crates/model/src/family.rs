@@ -81,7 +81,7 @@ pub struct Group {
     /// Whether the time of an I/O limits, and no resource.
     is_latency: bool,
     /// Whether the class of the drives answers for their sheet.
-    is_class: bool,
+    pub(crate) is_class: bool,
 }
 
 impl Group {

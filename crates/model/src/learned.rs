@@ -32,13 +32,13 @@ pub const LEVELS: [f64; 3] = [0.50, 0.80, 0.95];
 /// Fewer systems than this say nothing of their own.
 pub const SYSTEMS_MIN: usize = 5;
 /// Fewer systems than this make no group of their own: eight say what 80 % are, and no more.
-pub const GROUP_SYSTEMS_MIN: usize = 8;
+pub(crate) const GROUP_SYSTEMS_MIN: usize = 8;
 /// Smallest side of an interval, as a logarithm: nothing is known better than this.
 const SIDE_MIN: f64 = 0.10;
 
 /// Least part for 80 % of a family, whose loads are not alike.
 pub(crate) const MOST_MIN: f64 = 0.75;
-/// The same of a group: most drives that are known by their class are of one collection, whose hosts are alike.
+/// The same of a group of loads on drives with a sheet.
 pub(crate) const GROUP_MOST_MIN: f64 = 0.4;
 /// Sides of several inputs add up by their squares, and their length grows with the root of their number: between that,
 /// 0.5, and a single input, 1. With 0.85 each family of more than five systems holds 80 % of its rows when it is left

@@ -553,7 +553,7 @@ fn limit_of(
     }
     let first = table.first().map_or(ResourceKind::Latency, |r| r.kind);
     if first == ResourceKind::Latency
-        && let Some(full) = busy_throughout(resolved, table)
+        && let Some(full) = busy_throughout(resolved, table, nominal.iops)
     {
         return full;
     }
@@ -563,10 +563,10 @@ fn limit_of(
 
 /// What the few I/Os in flight keep busy nearly all the time, so that more of them would gain next to nothing: a large
 /// I/O is on its link or in its drive for as long as it takes. A disk would sort more of them.
-fn busy_throughout(resolved: &ResolvedArray, table: &DemandTable) -> Option<ResourceKind> {
+fn busy_throughout(resolved: &ResolvedArray, table: &DemandTable, iops: f64) -> Option<ResourceKind> {
     let sorts = |kind| kind == ResourceKind::Members && matches!(resolved.media, Media::Disk(..));
     let next = table.second().filter(|next| !sorts(next.kind))?;
-    (table.distance() <= GAINS_NOTHING).then_some(next.kind)
+    (next.ceiling_iops <= iops * GAINS_NOTHING).then_some(next.kind)
 }
 
 fn reliability(resolved: &ResolvedArray, classes: &[Class]) -> Reliability {

@@ -53,8 +53,17 @@ pub(crate) fn arrays(args: &ArraysArgs) -> anyhow::Result<Exit> {
 /// A drive of the catalogue as an array file of one.
 fn drive(model: &str) -> anyhow::Result<String> {
     let Some(found) = catalogue::find(model) else {
+        let class = match catalogue::class_of(model) {
+            Some(class) => format!(
+                "; it is of the {}: write `disks = {{ model = \"{model}\", class = \"{}\", capacity = \"…\", \
+                 count = 1 }}` into an array file",
+                class.name(),
+                class.word()
+            ),
+            None => String::new(),
+        };
         bail!(
-            "the catalogue has no drive `{model}`; `assay arrays drive` lists its {}",
+            "the catalogue has no drive `{model}`; `assay arrays drive` lists its {}{class}",
             catalogue::models().len()
         )
     };

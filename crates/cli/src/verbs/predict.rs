@@ -20,7 +20,7 @@ use crate::exit::Exit;
 use crate::output::render::Rendered as _;
 use crate::output::terminal::say;
 use crate::output::{Kept, Output, OutputKind};
-use crate::words::array::array;
+use crate::words::array::{array, check_described};
 use crate::words::plan::{Choice, resolve};
 
 /// The span unless the plan or the command line gives one: that of published forum tables.
@@ -32,6 +32,7 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<Exit> {
     for change in &args.with {
         set(&mut array, change)?;
     }
+    check_described(&array)?;
     if let Some(ram) = args.client_ram {
         set(&mut array, &format!("initiator.ram={}B", ram.0))?;
     }

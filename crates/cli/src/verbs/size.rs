@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failed};
 use crate::output::render::Rendered as _;
 use crate::output::terminal::{note, say};
 use crate::output::{Kept, Output, OutputKind};
-use crate::words::array::array;
+use crate::words::array::{array, check_described};
 use crate::words::run_file;
 use crate::words::store::existing_store;
 use crate::words::stored::{Stored, of_file};
@@ -28,6 +28,7 @@ pub(crate) fn size(args: &SizeArgs) -> anyhow::Result<Exit> {
     }
     question.changes.extend(args.what_if.iter().cloned());
     let arrays: Vec<Array> = args.array.iter().map(|name| array(name)).collect::<anyhow::Result<_>>()?;
+    arrays.iter().try_for_each(check_described)?;
     let precision = if args.closed_form { Precision::Closed } else { Precision::Simulated };
     let answer = assay_sizing::answer(question, &arrays, &prices(args)?, precision)?;
     if let (Some(file), Some(best)) = (&file, answer.candidates.first()) {

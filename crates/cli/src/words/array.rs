@@ -2,6 +2,7 @@
 
 use anyhow::bail;
 use assay_model::array::{Array, parse, shipped};
+use assay_model::catalogue;
 use assay_spec::suggest;
 use assay_spec::suites::suite;
 use assay_target::input::{Input, read_text};
@@ -38,6 +39,21 @@ pub(crate) fn text_of(name: &str) -> anyhow::Result<(String, String)> {
 /// Returns the array that `name` means.
 pub(crate) fn array(name: &str) -> anyhow::Result<Array> {
     array_text(name).map(|(array, _)| array)
+}
+
+/// Refuses an array that was detected and whose drives nobody has named since: the class values that stand in for them
+/// would be answered like figures.
+///
+/// # Errors
+/// Says what to fill in.
+pub(crate) fn check_described(array: &Array) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        !catalogue::is_not_seen(&array.device),
+        "{}: nobody has seen its drives, so there is nothing to predict; write what they are in place of [device], as \
+         in `disks = {{ model = \"…\", count = 8 }}` or with `class` and `capacity`, and their level into [raid]",
+        array.name
+    );
+    Ok(())
 }
 
 /// The same with its text.

@@ -189,6 +189,17 @@ fn drives_are_looked_up_by_their_model_and_what_is_simulated_is_not_detected() {
     let said = bench.ok(&["predict", &unknown, "--only", "Random"]);
     assert!(said.contains("The catalogue does not have ACME Spinner"), "{said}");
     assert!(bench.refused(&["arrays", "drive", "ACME Spinner"]).contains("assay arrays drive"));
+    assert!(bench.refused(&["arrays", "drive", "ST4000VN008"]).contains("class = \"hdd-5400\""));
+    // Four disks in RAID5 of class values stood for a LUN of which nothing is seen, and were predicted like any other.
+    let unseen = "title = \"t\"\nsource = \"s\"\n[device]\nkind = \"hdd\"\nmodel = \"not seen\"\n\
+                  from = \"assumed: not seen\"\nrpm = 7200\nseek_track_ms = 1\nseek_avg_ms = 8\nseek_full_ms = 18\n\
+                  outer_mb_s = 180\ninner_mb_s = 90\ncapacity = \"4TB\"\n\
+                  [raid]\nfrom = \"assumed: not seen\"\nlevel = \"single\"\ndisks = 1\n";
+    let unseen = bench.write("unseen.toml", unseen);
+    for verb in [&["predict", &unseen][..], &["size", "2000 IOPS", "--array", &unseen]] {
+        let said = bench.refused(verb);
+        assert!(said.contains("nobody has seen its drives"), "{verb:?}: {said}");
+    }
     assert!(bench.refused(&["arrays", "detect", "sim:nas-4bay"]).contains("assay arrays show nas-4bay"));
 }
 

@@ -179,7 +179,7 @@ impl ResolvedArray {
             Media::Disk(..) if io_cost.phases[0].visits == 0 => {
                 io_cost.start_ns = 0.0;
                 io_cost.phases = self.shape.durable_write(io_cost.bytes);
-                io_cost.stream_ns = 0.0;
+                io_cost.stream_ns = if io_cost.random { self.reads_records_ns(io_cost.bytes) } else { 0.0 };
             }
             Media::Disk(..) => {
                 io_cost.phases = io_cost.phases.map(|phase| phase.placed(Place::Platter(1)));

@@ -7,10 +7,10 @@
 
 use std::borrow::Cow;
 
-use super::{IoCost, ResolvedArray, software_is_measured};
+use super::{IoCost, ResolvedArray, software, software_is_measured};
 use crate::array::{Array, ProtocolKind, Raid, SoftwareName};
 use crate::quantity::{Corner, Quantity};
-use crate::raid::Kind;
+use crate::raid::{Kind, Phase};
 
 /// `recordsize` of a file system of ZFS by default, bytes (zfsprops(7)).
 const RECORD: f64 = 131_072.0;
@@ -72,5 +72,36 @@ impl ResolvedArray {
         }
         let of = |bytes: f64| self.software_ns(Kind::Read, bytes);
         of(self.touched(io_cost.bytes)) - of(io_cost.bytes)
+    }
+
+    /// Adds, at the slow end, what a write of a part of a record waits for and keeps busy: the rest of it is read first
+    /// unless memory holds it. Nominally none is read: the simulation has no such stream beside visits.
+    pub(super) fn read_record_first(&self, io_cost: &mut IoCost) {
+        let Some((missed, read)) = self.read_of_record(io_cost.bytes) else { return };
+        let (differs, even) = self.side_by_side_ns(&read, 1.0);
+        io_cost.stream_ns += self.reads_records_ns(io_cost.bytes);
+        io_cost.delay_ns += missed * (differs + even);
+        if !software_is_measured(&self.array.target) {
+            io_cost.cpu_ns += missed * self.software_ns(Kind::Read, self.shape.chunk);
+        }
+    }
+
+    /// How long all members are busy with that, ns: as with a stream over them, as records are spread.
+    pub(super) fn reads_records_ns(&self, bytes: f64) -> f64 {
+        self.read_of_record(bytes).map_or(0.0, |(missed, read)| {
+            missed * self.visit_ns(&read, 1.0) * f64::from(read.visits) / f64::from(self.shape.alive())
+        })
+    }
+
+    /// The read of a record before a part of it is written, and how often memory does not hold it.
+    fn read_of_record(&self, bytes: f64) -> Option<(f64, Phase)> {
+        let record = self.shape.chunk;
+        let held = software::records_held(&self.array, self.read_cache_bytes, self.span_bytes);
+        if self.corner != Corner::Slow || !self.has_records() || bytes % record < 1.0 || held >= 1.0 {
+            return None;
+        }
+        let stored = software::stored(&self.array, self.corner);
+        let [read, _] = self.shape.random_read(record).map(|p| Phase { bytes: p.bytes * stored, ..p });
+        Some((1.0 - held, read))
     }
 }

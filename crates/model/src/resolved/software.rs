@@ -61,6 +61,10 @@ const INTENT_LOG_NS: [f64; 3] = [300_000.0, 115_000.0, 50_000.0];
 /// where all writes of a transaction group meet the same records, all of it where each meets its own.
 const RECORD_REWRITTEN: [f64; 3] = [1.0, 0.5, 0.0];
 
+/// Share of the memory of a host that holds records at the slow end: the ARC may take half of that of Linux
+/// (`zfs_arc_max`), and other work takes some of it.
+const HELD_AT_LEAST: f64 = 0.25;
+
 /// Time to compress and to decompress, us per KiB of data: slow, nominal and fast. LZ4 on one core compresses 422 (2.7
 /// GHz), 730 and 780 MB/s of the Silesia corpus, and decompresses 1820, 3900 and 4970 MB/s (its README of r101, v1.8.2
 /// and v1.9.0).
@@ -111,6 +115,12 @@ pub(crate) fn intent_log_ns(name: SoftwareName, corner: Corner) -> f64 {
 /// Returns the bytes that ZFS writes for a random write.
 pub(crate) fn rewritten(bytes: f64, record: f64, corner: Corner) -> f64 {
     bytes * (record / bytes).max(1.0).powf(at_corner(RECORD_REWRITTEN, corner))
+}
+
+/// Returns how much of the records of a span memory and the cache in front of the members hold at least.
+pub(crate) fn records_held(array: &Array, read_cache: f64, span: f64) -> f64 {
+    let memory = array.server.ram.as_ref().map_or(0.0, |ram| ram.lo * HELD_AT_LEAST);
+    (memory.max(read_cache) / span.max(1.0)).min(1.0)
 }
 
 /// Returns the time of one I/O that the software as a whole is busy for, ns.

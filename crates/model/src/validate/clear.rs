@@ -1,6 +1,6 @@
 //! Which limit a row has: what its source says, or what arithmetic leaves alone.
 //!
-//! The rules were stated before a row was counted by them:
+//! The rules are chosen by those who made the model:
 //! * *source*: it names a single one.
 //! * *link*: 0.90 to 1.02 of what the link carries of this load was measured, and the sheets of the members allow
 //!   [`APART`] times as much.
@@ -9,8 +9,8 @@
 //! * *alone*: a drive with one small random I/O in flight did less than half of what its sheet and the links allow:
 //!   nothing is full, and only the time of one is left.
 //!
-//! None of them asks what the model takes for the limit. A disk with one I/O in flight is as busy as that I/O takes: two
-//! words for one thing, and no test.
+//! None of them asks what the model takes for the limit. A disk with one I/O in flight is as busy as that I/O takes:
+//! two words for one thing, and no test.
 
 use serde::Serialize;
 

@@ -1,9 +1,9 @@
 //! Every system predicted with what the others teach: leave one system out.
 //!
 //! For each row of a system, what moves the ends of its stated interval is learned (`learned.rs`) from the rows that
-//! the other systems of its family have, so that the share of rows inside is one that a system nobody has seen may
-//! expect, as far as it is like these. Rows of its group of loads teach it where enough other systems have any. A family
-//! of few other systems has the scatter of all, or its own where that is wider.
+//! the other systems have, so that the share of rows inside is one that a system nobody has seen may expect, as far as
+//! it is like these: from rows of its group of loads where enough other systems have any, or else of its family. A
+//! family of few other systems has the scatter of all, or its own where that is wider.
 //!
 //! Beside it stands what a factor on the nominal value would do, `b`, the median of ln(measured / value) of the others,
 //! drawn to 0 by n / (n + 3). Predictions do not have it: it makes the rows of other systems no better.
@@ -144,7 +144,8 @@ fn stated(
         measured,
         stated: prediction.iops,
         is_bound,
-        is_taught: is_taught(&prediction, &array, &workload),
+        // Their inputs are the limits that a provider enforces, as those of volumes are.
+        is_taught: set != Set::Sixth && is_taught(&prediction, &array, &workload),
         is_guest: array.guest.disk != VirtualDisk::None,
         limit: prediction.limit,
         links_most: prediction.links_most,
@@ -163,17 +164,19 @@ fn taught_by(rows: &[&CrossedRow], least: f64) -> Option<Learned> {
     learned::learn(&lessons, least)
 }
 
-/// What the rows of a group teach; `None` of too few systems.
-fn taught_by_group(rows: &[&CrossedRow], group: Group) -> Option<Learned> {
+/// What the rows of a group teach; `None` of fewer systems than that.
+fn taught_by_group(rows: &[&CrossedRow], group: Group, systems_min: usize) -> Option<Learned> {
     let of: Vec<&CrossedRow> = rows.iter().copied().filter(|row| row.group == Some(group)).collect();
-    taught_by(&of, GROUP_MOST_MIN).filter(|learned| learned.systems >= GROUP_SYSTEMS_MIN)
+    // Most drives that are known by their class are of one collection, whose hosts are alike.
+    let least = if group.is_class { MOST_MIN } else { GROUP_MOST_MIN };
+    taught_by(&of, least).filter(|learned| learned.systems >= systems_min)
 }
 
 fn levels(row: &CrossedRow, all: &[CrossedRow]) -> [Bounds; 3] {
     let others: Vec<&CrossedRow> = all.iter().filter(|other| other.system != row.system).collect();
     let family: Vec<&CrossedRow> =
         others.iter().copied().filter(|other| other.family == row.family).collect();
-    let of_group = row.group.and_then(|group| taught_by_group(&others, group));
+    let of_group = row.group.and_then(|group| taught_by_group(&others, group, GROUP_SYSTEMS_MIN));
     let of_family = || learned::of_few(taught_by(&family, MOST_MIN), taught_by(&others, MOST_MIN));
     match of_group.or_else(of_family).filter(|_| row.is_taught) {
         Some(learned) => learned.around(row.stated).map(|level| level.at_most(row.links_most)),
@@ -226,7 +229,8 @@ pub fn learned_table(rows: &[CrossedRow]) -> String {
     groups.sort_unstable();
     groups.dedup();
     for group in groups {
-        line(&group.says(), taught_by_group(&of(None), group));
+        // One more than teaches a row: each has been left out once.
+        line(&group.says(), taught_by_group(&of(None), group, GROUP_SYSTEMS_MIN + 1));
     }
     text
 }

@@ -136,3 +136,33 @@ fn a_full_pool_streams_slower_and_its_interval_is_narrower_than_of_an_unknown_on
         assert!(set(&mut array("hdd-7200"), changes).is_err(), "{changes}");
     }
 }
+
+/// raidz2 of 12 disks with a log device was to write 8 KiB at random over 9 TiB 3,672 times per second for ever, at
+/// least: no record was read before a part of it was written. Nominally none is read still.
+#[test]
+fn at_the_slow_end_a_part_of_a_record_is_read_before_it_is_written_unless_memory_holds_it() {
+    let pool = |more: &str| {
+        let raid = "link=none raid=raidz2 disks=12 raid.chunk=128KiB target.software=zfs";
+        changed("hdd-7200", &format!("{raid} {more}"))
+    };
+    let writes = |tib: u64, every: Option<u32>| {
+        let span = Bytes(tib * 1024 * GIB);
+        Workload { span, flush_every: every, ..load(8 * KIB, 0.0, 100.0, 16) }
+    };
+    let low = |more: &str, tib: u64, every| expected(&pool(more), &writes(tib, every)).iops.lo;
+    let log = "server.ram=64GiB log.iops_max=500000 log.mb_s=2000";
+    let durable = low(log, 9, Some(1));
+    assert!((20.0..500.0).contains(&durable), "{durable}");
+    assert!(low("server.ram=64GiB", 9, Some(1)) <= durable * 1.001, "a log device is never slower");
+    assert!(
+        low("server.ram=64GiB", 9, Some(1)) <= low("server.ram=64GiB", 9, None) * 1.001,
+        "nor is no flush"
+    );
+    let lows = ["1GiB", "16GiB", "512GiB", "4TiB"].map(|ram| low(&format!("server.ram={ram}"), 1, None));
+    assert!(lows.is_sorted() && lows[3] > 2.0 * lows[0], "{lows:?}");
+    let lows = [8, 4, 2, 1].map(|tib| low("server.ram=512GiB", tib, None));
+    assert!(lows.is_sorted() && lows[3] > lows[0], "{lows:?}");
+    let whole = Workload { mix: load(128 * KIB, 0.0, 100.0, 16).mix, ..writes(1, None) };
+    let whole = expected(&pool("server.ram=1GiB"), &whole).iops;
+    assert!(whole.lo > 2.0 * low("server.ram=1GiB", 1, None), "a whole record needs no read: {whole:?}");
+}

@@ -4,6 +4,8 @@ use assay_model::array::Array;
 use assay_model::catalogue::Class;
 use assay_model::catalogue::cloud::{self, Order};
 use assay_model::demand::ResourceKind;
+use assay_model::predict::{Engines, predict};
+use assay_model::resolved::Tables;
 use assay_model::workload::Workload;
 use assay_spec::units::{Bytes, GIB, KIB, MIB, Nanos};
 
@@ -325,13 +327,14 @@ fn requests_wait_at_the_die_that_they_fell_on() {
     assert!((0.80..0.92).contains(&(at(64) / full)), "{}", at(64));
     assert!(at(16) < 0.65 * full && at(16) > 0.5 * full, "{}", at(16));
     assert!(at(1024) > 0.98 * full, "{}", at(1024));
-}
-
-/// Writes of `pd-ssd` had a latency that no source gave.
-#[test]
-fn a_persistent_disk_answers_durable_writes_as_measured() {
-    let order = Order { bytes: Some(200e9), ..Order::default() };
-    let writes = Workload { flush_every: Some(1), ..load(4 * KIB, 0.0, 0.0, 1) };
-    let p = expected(&cloud::volume("pd-ssd", order).unwrap(), &writes);
-    assert!((p.iops.value / 1624.0 - 1.0).abs() < 0.05, "{:?}", p.iops);
+    // As many in flight as there are dies: more of them gain most.
+    let knee = expected(&changed("nvme", drive), &load(4 * KIB, 100.0, 100.0, 16));
+    assert_eq!(knee.limit, ResourceKind::Latency, "{}", knee.limit_name());
+    for (dies, n) in [(8, 8), (8, 64), (16, 16), (64, 16), (64, 64), (90, 128)] {
+        let array = changed("nvme", &format!("{drive} device.dies={dies}"));
+        let engines = Engines::Simulated { seeds: 1, max_ios: 20_000 };
+        let p = predict(&array, &load(4 * KIB, 100.0, 100.0, n), engines, &mut Tables::default());
+        let apart = p.disagreement().expect("it was simulated");
+        assert!(apart.abs() < 0.03, "{dies} dies, {n} in flight: {apart}");
+    }
 }
