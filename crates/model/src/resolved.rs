@@ -651,11 +651,7 @@ impl ResolvedArray {
     /// member would hold is not written, and takes those that are left no longer.
     #[must_use]
     pub(crate) fn stream_parallel(&self, kind: Kind, bytes: f64) -> f64 {
-        let shape = &self.shape;
-        let (members, visits) = match kind {
-            Kind::Read => (shape.alive(), shape.stream_visits(kind, bytes).min(shape.alive())),
-            Kind::Write => (shape.members, shape.stream_visits(kind, bytes)),
-        };
+        let (members, visits) = self.shape.streams_over(kind, bytes);
         f64::from(members) / f64::from(visits)
     }
 

@@ -77,6 +77,8 @@ struct Cost {
     disk_stream_ns: u64,
     ahead_ns: u64,
     stream_visits: u32,
+    /// Members that streams of drives lie on; what a lost one would hold is not written.
+    stream_members: usize,
     bytes: u64,
     phases: [Visits; 2],
     /// First of the members that the visits go to, and how many.
@@ -257,7 +259,8 @@ impl Core {
             stream_ns: whole(io_cost.stream_ns),
             disk_stream_ns,
             ahead_ns: ahead_ns.max(disk_stream_ns),
-            stream_visits: self.shape.stream_visits(io_cost.kind, io_cost.bytes).min(self.shape.alive()),
+            stream_visits: self.shape.streams_over(io_cost.kind, io_cost.bytes).1,
+            stream_members: self.shape.streams_over(io_cost.kind, io_cost.bytes).0 as usize,
             bytes: whole(io_cost.bytes),
             phases: io_cost.phases.map(|phase| self.visits(&phase)),
             among: (u64::from(first), u64::from(count)),
@@ -723,12 +726,16 @@ impl FlashMembers {
 
     /// Streams an I/O as chunks on consecutive members; together they take `stream_ns` of all members' time.
     fn stream(&mut self, cost: &Cost, t: u64) -> u64 {
-        let members = self.controller_free_ns.len();
         let visits = u64::from(cost.stream_visits);
-        let each = cost.stream_ns * members as u64 / visits;
+        let each = cost.stream_ns * cost.stream_members as u64 / visits;
         let mut last = t;
         for _ in 0..visits {
-            self.cursor = (self.cursor + 1) % members;
+            self.cursor = (self.cursor + 1) % cost.stream_members;
+            if self.cursor >= self.controller_free_ns.len() {
+                // Of what a lost member would hold, a copy or parity is written, which takes as long.
+                last = last.max(t + each);
+                continue;
+            }
             let factor = self.slc_factor(cost.kind, self.cursor, cost.bytes / visits);
             let busy = slowed(each * factor / SLC_UNIT, self.slowed[self.cursor]);
             let free = &mut self.controller_free_ns[self.cursor];

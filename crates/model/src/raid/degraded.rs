@@ -69,6 +69,17 @@ impl Shape {
         }
     }
 
+    /// Members that streams lie on, and how many of them an I/O of this size takes: of reads those that are left, of
+    /// writes all, as what a lost one would hold is not written and takes the others no longer.
+    #[must_use]
+    pub(crate) fn streams_over(&self, kind: Kind, bytes: f64) -> (u32, u32) {
+        let visits = self.stream_visits(kind, bytes);
+        match kind {
+            Kind::Read => (self.alive(), visits.min(self.alive())),
+            Kind::Write => (self.members, visits),
+        }
+    }
+
     /// The cases of a random I/O with their shares, which sum to 1.
     #[must_use]
     pub fn cases(&self, kind: Kind, bytes: f64) -> Vec<Case> {

@@ -163,3 +163,37 @@ fn a_rebuild_slows_streams_down_in_both_engines() {
         }
     }
 }
+
+/// Streams over drives of which one is lost took the share of the living ones in the simulation, and that of all in the
+/// closed form: an eighth apart of an I/O on one chunk.
+#[test]
+fn both_engines_agree_on_drives_that_have_lost_one_behind_guests() {
+    let mut apart = Vec::new();
+    for (level, n) in [("5", 8), ("6", 8), ("10", 8), ("5", 3)] {
+        for guest in ["none", "paravirtual", "emulated"] {
+            let mut a = array("ssd-sata");
+            let text =
+                format!("link=none raid.level={level} raid.disks={n} raid.failed=1 guest.disk={guest}");
+            set(&mut a, &text).unwrap_or_else(|e| panic!("{text}: {e}"));
+            for (read, random, bytes) in
+                [(100.0, 100.0, 4096), (0.0, 100.0, 4096), (100.0, 0.0, 65_536), (0.0, 0.0, 65_536)]
+            {
+                for outstanding in [1, 4, 32] {
+                    let load = Workload::simple("s", bytes, read, random, outstanding);
+                    let resolved =
+                        ResolvedArray::new(&a, Corner::Nominal, load.region(), &mut Tables::default());
+                    let closed = closed_form(&resolved, &resolved.classes(&load), &load).iops;
+                    let options = SimOptions { max_ios: 30_000, ..SimOptions::default() };
+                    let simulated = simulate(&resolved, &[load], options)[0].iops;
+                    if (closed / simulated - 1.0).abs() > 0.10 {
+                        apart.push(format!(
+                            "RAID{level} of {n}, guest {guest}, {bytes} read {read} random {random} \
+                             x{outstanding}: {closed:.0} {simulated:.0}"
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    assert!(apart.is_empty(), "{}", apart.join("\n"));
+}
