@@ -19,9 +19,9 @@
 //!   X = N / (Z + sum R_k),  Q_k = X R_k
 //! ```
 
-use crate::demand::{falls_on, link_speedup, member_demand, members_queue};
+use crate::demand::{falls_on, link_speedup, member_demand, members_queue, waits_for};
 use crate::num::share;
-use crate::raid::{Kind, Part, Phase};
+use crate::raid::{Kind, Part, Phase, Place};
 use crate::resolved::front::Front;
 use crate::resolved::{Class, Media, ResolvedArray};
 use crate::shingled::Fill;
@@ -72,8 +72,7 @@ struct Network {
 #[derive(Debug, Clone)]
 struct Members {
     count: f64,
-    /// (share of I/Os, phase, response-time factor of visits that run side by side).
-    phases: Vec<(f64, Phase, f64)>,
+    phases: Vec<Visits>,
     /// How much longer a visit takes for a rebuild.
     slowed: f64,
     /// Rest of a destage that a visit finds in service, ns.
@@ -81,6 +80,19 @@ struct Members {
     /// Time that an I/O makes a member destage, ns: what of its time that is at a rate. A full cache never lets it
     /// idle.
     destaging_ns: f64,
+}
+
+/// Visits of a class of I/Os that run side by side.
+#[derive(Debug, Clone, Copy)]
+struct Visits {
+    /// Share of the I/Os, as far as their visits fall here.
+    falls: f64,
+    /// Share of the I/Os that wait for a visit here: of those that are spread over a group that is rebuilt and others,
+    /// the slowest is one of that group where there is one.
+    waits: f64,
+    phase: Phase,
+    /// How much longer the longest of them takes than one.
+    side_by_side: f64,
 }
 
 /// Predicts a workload on a resolved array.
@@ -315,13 +327,14 @@ impl Network {
 
 /// 1 minus the squared coefficient of variation of the times at each station, weighted by the time spent there.
 pub(crate) fn evenness(classes: &[Class]) -> f64 {
-    let times: [fn(&Class) -> f64; 7] = [
+    let times: [fn(&Class) -> f64; 8] = [
         |c| c.io_cost.host_ns,
         |c| c.io_cost.cpu_ns,
         |c| c.io_cost.controller_ns,
         |c| if c.io_cost.direction == Kind::Read { c.io_cost.wire_ns } else { 0.0 },
         |c| if c.io_cost.direction == Kind::Write { c.io_cost.wire_ns } else { 0.0 },
-        |c| c.io_cost.front_ns * (1.0 - c.io_cost.hit),
+        |c| if c.io_cost.front == Front::Tier { c.io_cost.front_ns * (1.0 - c.io_cost.hit) } else { 0.0 },
+        |c| if c.io_cost.front == Front::Log { c.io_cost.front_ns * (1.0 - c.io_cost.hit) } else { 0.0 },
         |c| c.io_cost.stream_ns * (1.0 - c.io_cost.hit),
     ];
     let (mut all, mut uneven) = (0.0, 0.0);
@@ -339,13 +352,20 @@ pub(crate) fn evenness(classes: &[Class]) -> f64 {
 impl Members {
     fn of(resolved: &ResolvedArray, classes: &[Class], part: Part) -> Self {
         let waits = |c: &&Class| c.io_cost.serial_ns <= 0.0 && !c.io_cost.buffered;
-        let shared = |c: &Class| c.share * (1.0 - c.io_cost.hit) * falls_on(resolved, c.io_cost.part, part);
+        let of = |c: &Class, phase: &Phase| {
+            let missed = c.share * (1.0 - c.io_cost.hit);
+            Visits {
+                falls: missed * falls_on(resolved, c.io_cost.part, part),
+                waits: missed * waits_for(resolved, c.io_cost.part, part, phase.visits),
+                phase: *phase,
+                side_by_side: resolved.fork_join(phase),
+            }
+        };
         let phases = classes
             .iter()
             .filter(waits)
-            .flat_map(|c| c.io_cost.phases.iter().filter(|p| p.visits > 0).map(|p| (shared(c), *p)))
-            .filter(|(share, _)| *share > 0.0)
-            .map(|(share, phase)| (share, phase, resolved.fork_join(&phase)))
+            .flat_map(|c| c.io_cost.phases.iter().filter(|p| p.visits > 0).map(move |p| of(c, p)))
+            .filter(|visits| visits.falls > 0.0)
             .collect();
         let (background_ns, destaging_ns) = destages(resolved, classes);
         Self {
@@ -459,8 +479,8 @@ fn at_members_ns(
     let visits = |chosen_from: f64| {
         // Number, time, sum of the squares of the means, and sum of the mean squares.
         let mut sums = (0.0, 0.0, 0.0, 0.0);
-        for (share, phase, _) in &members.phases {
-            let (weight, each) = (share * f64::from(phase.visits), resolved.visit_ns(phase, chosen_from));
+        for Visits { falls, phase, .. } in &members.phases {
+            let (weight, each) = (falls * f64::from(phase.visits), resolved.visit_ns(phase, chosen_from));
             let square = each * each;
             sums.0 += weight;
             sums.1 += weight * each;
@@ -470,7 +490,8 @@ fn at_members_ns(
         sums
     };
     let seen = 1.0 + ahead;
-    let (chosen_from, waits) = match resolved.media {
+    // The time of those that wait, and the rest of the one in service.
+    let (chosen_from, before, rest) = match resolved.media {
         Media::Disk(..) => {
             let (mut chosen_from, mut busy) = (seen, 0.0);
             for _ in 0..2 {
@@ -483,21 +504,26 @@ fn at_members_ns(
             let (mean, rest) = if number > 0.0 { (time / number, squares / time / 2.0) } else { (0.0, 0.0) };
             // The share of the others that are here is that of the arrivals that come from here.
             let own = (at_member / n).min(1.0);
-            (chosen_from, (ahead - busy) * mean + busy * (own * mean + (1.0 - own) * rest))
+            (chosen_from, (ahead - busy) * mean, busy * (own * mean + (1.0 - own) * rest))
         }
         // A drive works on all that it has: each takes as much longer as dies are shared.
-        Media::Flash(_) => (seen, 0.0),
+        Media::Flash(_) => (seen, 0.0, 0.0),
     };
+    let waits = before + rest;
     let (mut response, mut load) = (0.0, 0.0);
-    for (share, phase, side_by_side) in &members.phases {
+    for Visits { falls, waits: waiting_share, phase, side_by_side } in &members.phases {
         let (longest, even) = resolved.side_by_side_ns(phase, chosen_from);
         let waiting = match resolved.media {
             Media::Disk(..) => waits * members.slowed + background_ns,
             Media::Flash(_) => ahead * even * members.slowed,
         };
-        response += share * (waiting * side_by_side + (longest + even) * members.slowed);
+        // A revolution is as long on all members: where an I/O is on all of them, they end it at once.
+        let ends_at_once = phase.place == Place::Behind && f64::from(phase.visits) >= members.count;
+        let at_once = if ends_at_once { rest * members.slowed } else { 0.0 };
+        let longest_wait = (waiting - at_once) * side_by_side + at_once;
+        response += waiting_share * (longest_wait + (longest + even) * members.slowed);
         let own = resolved.visit_ns(phase, chosen_from) * members.slowed;
-        load += share * (waiting + own) * f64::from(phase.visits) / members.count;
+        load += falls * (waiting + own) * f64::from(phase.visits) / members.count;
     }
     (response, load)
 }

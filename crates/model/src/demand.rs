@@ -148,6 +148,18 @@ pub(crate) fn falls_on(resolved: &ResolvedArray, io_part: Part, part: Part) -> f
     }
 }
 
+/// Share of an I/O's time that is a wait for this part: one of so many consecutive members is in the group that lost
+/// one with the probability of a place at random.
+pub(crate) fn waits_for(resolved: &ResolvedArray, io_part: Part, part: Part, visits: u32) -> f64 {
+    let shape = &resolved.shape;
+    if io_part != Part::All || part == Part::All {
+        return falls_on(resolved, io_part, part);
+    }
+    let (alive, survivors) = (f64::from(shape.alive()), f64::from(shape.survivors()));
+    let met = ((f64::from(visits) + survivors - 1.0) / alive).clamp(0.0, 1.0);
+    if part == Part::Degraded { met } else { 1.0 - met }
+}
+
 fn part_demand_ns(resolved: &ResolvedArray, classes: &[Class], n: f64, part: Part) -> f64 {
     let (_, members) = resolved.shape.range(part);
     let slowed = resolved.slowed(part);
@@ -346,9 +358,15 @@ pub(crate) fn unloaded_ns(resolved: &ResolvedArray, class: &Class) -> f64 {
         };
         let longest = |p: &Phase| {
             let (differs, even) = resolved.side_by_side_ns(p, 1.0);
-            differs + even
+            let met = waits_for(resolved, r.part, Part::Degraded, p.visits);
+            let slowed = if r.part == Part::All {
+                1.0 + (resolved.rebuild_factor - 1.0) * met
+            } else {
+                resolved.slowed(r.part)
+            };
+            (differs + even) * slowed
         };
-        stream + phases.map(longest).sum::<f64>() * resolved.slowed(r.part)
+        stream + phases.map(longest).sum::<f64>()
     };
     let transfer = r.wire_ns - (1.0 - r.hit) * if r.buffered { 0.0 } else { r.overlap_ns };
     let answered = r.hit * r.hit_ns + (1.0 - r.hit) * (members + r.front_ns + r.start_ns);

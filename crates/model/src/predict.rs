@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use assay_spec::units::Bytes;
 
-use crate::array::{Array, Controller, Device, ProtocolKind};
+use crate::array::{Array, Controller, Device, Guest, ProtocolKind, VirtualDisk};
 use crate::catalogue::cloud;
 use crate::closed::{Outcome, after_fill, alone_ns, closed_form};
 use crate::demand::{DemandTable, REQUESTED_RATE, ResourceKind, demand_table, links_most};
@@ -152,6 +152,26 @@ impl Prediction {
         self
     }
 
+    /// The prediction behind one more layer than another one: at neither end is it faster. What is learned of an end
+    /// grows with the side that the layer widens, and would lead beyond.
+    fn behind(mut self, host: &Self) -> Self {
+        let slower = |own: Bounds, host: Bounds| Bounds { lo: own.lo.min(host.lo), ..own }.at_most(host.hi);
+        let longer = |own: Bounds, host: Bounds| Bounds {
+            lo: own.lo.max(host.lo).min(own.value),
+            hi: own.hi.max(host.hi),
+            ..own
+        };
+        self.iops = slower(self.iops, host.iops);
+        self.mib_s = slower(self.mib_s, host.mib_s);
+        if let (Some(own), Some(host)) = (&mut self.levels, host.levels) {
+            own.at_50 = slower(own.at_50, host.at_50);
+            own.at_95 = slower(own.at_95, host.at_95);
+        }
+        self.mean_ms = longer(self.mean_ms, host.mean_ms);
+        self.p99_ms = self.p99_ms.zip(host.p99_ms).map(|(own, host)| longer(own, host));
+        self
+    }
+
     /// Closed form over simulation, minus 1; `None` without a simulation.
     #[must_use]
     pub fn disagreement(&self) -> Option<f64> {
@@ -213,6 +233,26 @@ impl Prediction {
 /// Predicts one workload.
 #[must_use]
 pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mut Tables) -> Prediction {
+    let prediction = predict_taught(array, workload, engines, tables);
+    match without_layer(array) {
+        None => prediction,
+        Some(host) => prediction.behind(&predict(&host, workload, engines, tables)),
+    }
+}
+
+/// The array with one layer less before a guest's disk: one that is handed through in place of one that is imitated,
+/// or none.
+fn without_layer(array: &Array) -> Option<Array> {
+    let disk = match array.guest.disk {
+        VirtualDisk::None => return None,
+        VirtualDisk::Paravirtual => VirtualDisk::None,
+        VirtualDisk::Emulated => VirtualDisk::Paravirtual,
+    };
+    Some(Array { guest: Guest { disk, ..array.guest.clone() }, ..array.clone() })
+}
+
+/// The prediction with what rows of other systems teach.
+fn predict_taught(array: &Array, workload: &Workload, engines: Engines, tables: &mut Tables) -> Prediction {
     let mut prediction = predict_alone(array, workload, engines, tables);
     let (family, group) = (Family::of(array), Group::of(array, workload, prediction.limit));
     let Some(learned) = learned::of(family, group).filter(|_| is_taught(&prediction, array, workload)) else {
@@ -419,10 +459,11 @@ fn credited<'a>(array: &'a Array, corner: Corner, workload: &Workload) -> Cow<'a
 /// An adapter's cache holds what was read, too: at the fast end all of it does.
 fn with_memory(array: &Array, corner: Corner) -> Cow<'_, Array> {
     let c = &array.controller;
-    match (&c.write_back, &c.read_cache) {
-        (Some(memory), None) if c.battery && corner == Corner::Fast => {
+    match &c.write_back {
+        Some(memory) if c.battery && corner == Corner::Fast => {
             let mut array = array.clone();
-            array.controller.read_cache = Some(memory.clone());
+            let read = array.controller.read_cache.take().filter(|read| read.hi > memory.hi);
+            array.controller.read_cache = read.or_else(|| Some(memory.clone()));
             Cow::Owned(array)
         }
         _ => Cow::Borrowed(array),

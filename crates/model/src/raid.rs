@@ -182,6 +182,13 @@ impl Shape {
         chunks.saturating_mul(each).min(self.members)
     }
 
+    /// Bytes of a stream's I/O that one member moves, of the members that move it side by side.
+    #[must_use]
+    pub(crate) fn stream_piece(&self, bytes: f64) -> f64 {
+        let chunk = bytes.min(self.chunk);
+        if self.spreads_records() { chunk / f64::from(self.record_visits(chunk)) } else { chunk }
+    }
+
     /// Members with data of a record of so many bytes.
     fn record_visits(&self, bytes: f64) -> u32 {
         small(whole((bytes / self.sector).ceil())).clamp(1, self.group - self.parity)

@@ -94,14 +94,14 @@ impl ResolvedArray {
         match &self.media {
             Media::Flash(flash) => {
                 let bytes = io_cost.bytes * super::software::stored(&self.array, self.corner);
-                let chunk = bytes.min(self.shape.chunk);
+                let piece = self.shape.stream_piece(bytes);
                 let parallel = self.stream_parallel(kind, bytes);
                 let [read, write] = [Kind::Read, Kind::Write].map(|kind| flash.command_ns(kind));
                 let command = match kind {
                     Kind::Write => write,
                     Kind::Read => read * (write.min(read) / read).powf(at_corner(READ_AHEAD, self.corner)),
                 };
-                let alone = command + flash.transfer_ns(kind, (chunk - 4096.0).max(0.0));
+                let alone = command + flash.transfer_ns(kind, (piece - 4096.0).max(0.0));
                 io_cost.start_ns = (alone - io_cost.stream_ns * parallel).max(0.0);
             }
             Media::Disk(..) if self.collects() => {}
@@ -130,12 +130,14 @@ impl ResolvedArray {
     pub(super) fn hit_ns(&self, kind: Kind, bytes: f64) -> (f64, f64) {
         let c = &self.array.controller;
         let given = c.hit_us.cost_at(self.corner) * 1e3;
-        let class = at_corner(CACHED_IOPS, self.corner);
+        // What a tier answers passes the controller too.
+        let of_tier = self.tier.as_ref().map_or(0.0, |tier| tier.device.iops_max);
+        let class = at_corner(CACHED_IOPS, self.corner).max(of_tier);
         let (latency, iops) = match &self.media {
             Media::Flash(flash) if c.hit_us == Controller::default().hit_us => {
                 let of_drives = flash.iops_max[0].max(flash.iops_max[1]) * f64::from(self.shape.members);
                 let command = flash.command_ns(Kind::Read).min(flash.command_ns(Kind::Write));
-                (given.min(command), class.max(of_drives))
+                (given.min(command), class.max(of_drives + of_tier))
             }
             _ => (given, class),
         };

@@ -84,7 +84,9 @@ impl ResolvedArray {
         io_cost.hit = hit;
         io_cost.hit_ns = (latency - answered).max(0.0);
         if self.read_cache_bytes > 0.0 && io_cost.kind == Kind::Read {
-            let passes = (self.cache_passes_ns(io_cost.bytes) - io_cost.controller_ns).max(0.0);
+            // What the cache does not have passes it as data, and what it looks for as a command.
+            let passes = if io_cost.random { busy } else { self.cache_passes_ns(io_cost.bytes) };
+            let passes = (passes - io_cost.controller_ns).max(0.0);
             io_cost.passing_ns = (1.0 - hit) * passes;
         }
         io_cost.controller_ns += hit * (answered - io_cost.controller_ns);

@@ -4,7 +4,8 @@
 //! |---|---|---|---|
 //! | lvm | 1 (0.5 to 3) * | 1 (0.5 to 3) * | the device mapper looks a place up and hands the I/O on |
 //! | md 0, 1, 10 | 1.5 (0.5 to 4) * | 2 (1 to 6) * | the same, and a second I/O for a mirror |
-//! | md 5, 6 | 2 (1 to 6) * | 12 (6 to 25) + 0.5 (0.25 to 1.7) | one thread handles all stripes of writes |
+//! | md 5, 6 | 2 (1 to 6) * | 12 (6 to 25) + 0.5 (0.25 to 1.7), and 2 (1 to 6) * | one thread handles all stripes of
+//! writes, into which the one that issues puts them |
 //! | md 5, 6 with a failed member | as writes | as writes | reads pass the stripe cache too |
 //! | zfs | 20 (10 to 50) + 0.35 (0.2 to 0.8) | 40 (15 to 200) + 0.7 (0.4 to 1.5) | checksums, copies, block
 //! pointers |
@@ -135,6 +136,8 @@ pub(crate) fn caller_ns(name: SoftwareName, shape: &Shape, kind: Kind, corner: C
         (SoftwareName::Md, Kind::Read) if shape.parity == 0 => MD_READ,
         (SoftwareName::Md, Kind::Write) if shape.parity == 0 => MD_WRITE,
         (SoftwareName::Md, Kind::Read) if shape.failed == 0 => MD_STRIPE_READ,
+        // It puts the I/O into stripes, which is no less than to find its places in a mirror.
+        (SoftwareName::Md, _) => MD_WRITE,
         _ => NOTHING,
     };
     time_ns(cost, 0.0, corner)
