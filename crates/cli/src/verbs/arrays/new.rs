@@ -36,6 +36,30 @@ struct Answers {
 /// The usual rate depends on how the array is reached.
 const RATE: &str = "rate";
 
+/// Words in the name of a product, and what its family is often set up with, in the order of the questions; empty: as
+/// of any array. They are assumed, and who is asked sees each before it is taken.
+const FAMILIES: &[(&[&str], [&str; QUESTIONS.len()])] = &[
+    (
+        &[
+            "synology", "diskstation", "qnap", "readynas", "terastation", "asustor", "thecus", "lenovoemc",
+            "iomega",
+        ],
+        ["", "", "4", "5", "0", "0", "md", "iscsi", "1GbE", ""],
+    ),
+    (
+        &["truenas", "freenas", "nexenta", "napp"],
+        ["", "", "6", "raidz2", "0", "0", "zfs", "iscsi", "10GbE", ""],
+    ),
+    (&["netapp", "fas", "aff"], ["", "hdd-10k", "16", "RAID-DP", "", "", "wafl", "nfs", "10GbE", ""]),
+    (&["equallogic"], ["", "hdd-10k", "14", "10", "", "", "none", "iscsi", "10GbE", ""]),
+    (&["powervault", "md3", "p2000", "msa"], ["", "hdd-10k", "12", "10", "", "", "none", "sas", "none", ""]),
+    (
+        &["vnx", "clariion", "unity", "compellent", "3par", "storwize"],
+        ["", "hdd-10k", "24", "10", "", "", "none", "fc", "8GFC", ""],
+    ),
+    (&["perc", "megaraid", "adaptec"], ["", "", "", "", "1GiB", "0", "none", "local", "none", ""]),
+];
+
 const QUESTIONS: [Question; 10] = [
     Question { asks: "What is it called?", usual: "my array", put: |a, text| a.title = text.to_owned() },
     Question {
@@ -104,8 +128,8 @@ pub(crate) fn new(output: Option<&Path>) -> anyhow::Result<Exit> {
 /// Asks until the answers are a file; who is no person is not asked twice.
 fn asked(from: &mut impl BufRead, is_person: bool) -> anyhow::Result<String> {
     let mut answers = Answers::default();
-    for question in &QUESTIONS {
-        let usual = usual(question, &answers);
+    for (number, question) in QUESTIONS.iter().enumerate() {
+        let usual = usual(number, question, &answers);
         loop {
             note!("{} [{usual}]", question.asks);
             let mut line = String::new();
@@ -126,8 +150,24 @@ fn asked(from: &mut impl BufRead, is_person: bool) -> anyhow::Result<String> {
     Ok(file(&answers))
 }
 
-/// The answer to an empty line, which may depend on what was answered before.
-fn usual(question: &Question, answers: &Answers) -> &'static str {
+/// The answer to an empty line, which may depend on what was answered before: that of the family, where it fits.
+fn usual(number: usize, question: &Question, answers: &Answers) -> &'static str {
+    let title = answers.title.to_lowercase();
+    let names = || title.split(|c: char| !c.is_alphanumeric());
+    // `FAS2240` is of the family of `fas`, and `fast` is of none.
+    let is = |name: &str, word: &&str| {
+        name.strip_prefix(*word).is_some_and(|number| number.chars().all(|c| c.is_ascii_digit()))
+    };
+    let is_of = |words: &[&str]| names().any(|name| words.iter().any(|word| is(name, word)));
+    let fits = |text: &&str| {
+        let mut tried = answers.clone();
+        (question.put)(&mut tried, text);
+        !text.is_empty() && parse("the answers", &file(&tried)).is_ok()
+    };
+    let family = FAMILIES.iter().find(|(words, _)| is_of(words)).map(|(_, usual)| usual[number]);
+    if let Some(usual) = family.filter(fits) {
+        return usual;
+    }
     match (question.usual, answers.count.as_str()) {
         ("", "" | "1") => "single",
         ("", "2") => "1",
@@ -218,6 +258,21 @@ mod tests {
         let text = answered("").expect("nothing was answered");
         let array = parse("t", &text).expect("it is a file");
         assert_eq!(array.raid.disks.value, 4.0, "{text}");
+    }
+
+    #[test]
+    fn a_family_has_usual_answers_that_fit_and_give_way_to_those_that_were_given() {
+        for (words, usual) in FAMILIES {
+            let text = answered(&format!("our {}\n", words[0])).expect("nothing else was answered");
+            let array = parse("t", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            let disks = usual[2].parse().unwrap_or(4.0);
+            assert_eq!(array.raid.disks.value, disks, "{text}");
+            for kept in [usual[6], usual[7]].into_iter().filter(|kept| !kept.is_empty()) {
+                assert!(text.contains(&format!("\"{kept}\"")), "{words:?}: no {kept} in {text}");
+            }
+        }
+        let two = answered("Synology DS218\n\n2\n").expect("two disks are no RAID5");
+        assert!(two.contains("level = \"1\"") && two.contains("\"md\""), "{two}");
     }
 
     #[test]
