@@ -140,11 +140,25 @@ impl Care {
 pub(super) struct Kept {
     exact: Tables,
     rough: Tables,
+    /// What the simulation said of arrays under the need: that of the answer begins as it was found beside others.
+    checked: Vec<(Array, Open)>,
 }
 
 impl Default for Kept {
     fn default() -> Self {
-        Self { exact: Tables::default(), rough: Tables::rough() }
+        Self { exact: Tables::default(), rough: Tables::rough(), checked: Vec::new() }
+    }
+}
+
+impl Kept {
+    /// The simulation over the open form at the rate of the need, which is the same for all that is asked here.
+    fn checked(&mut self, array: &Array, need: &Need) -> Open {
+        if let Some((_, known)) = self.checked.iter().find(|(known, _)| known == array) {
+            return *known;
+        }
+        let found = checked(array, need, SIMULATED_IOS, &mut self.exact);
+        self.checked.push((array.clone(), found));
+        found
     }
 }
 
@@ -512,20 +526,21 @@ impl Series {
                 |index| sized(index).is_some_and(|array| carries(&array, need.0, factor, ends, tables));
             first_that(last, from, guess.max(from), &mut ask)
         };
-        let Kept { exact: tables, rough } = kept;
-        let (mut factor, mut at) = (UNCHECKED, fewest((0, 0), Ends::None, UNCHECKED, rough).unwrap_or(last));
+        let mut factor = UNCHECKED;
+        let mut at = fewest((0, 0), Ends::None, factor, &mut kept.rough).unwrap_or(last);
         // What has been shown to be too few, and to be enough, with the service times of these arrays themselves.
         let (mut lower, mut upper) = (0, last);
         for number in 0..ROUNDS {
             let Some(array) = sized(at) else { break };
-            if precision == Precision::Simulated && care.asks(number, &array, need, tables) {
-                factor = together(factor, checked(&array, need, SIMULATED_IOS, tables), number);
+            if precision == Precision::Simulated && care.asks(number, &array, need, &mut kept.exact) {
+                factor = together(factor, kept.checked(&array, need), number);
             }
-            match carries(&array, need, factor, Ends::None, tables) {
+            match carries(&array, need, factor, Ends::None, &mut kept.exact) {
                 true => upper = at,
                 false => lower = (at + 1).min(upper),
             }
-            let next = fewest((lower, at), Ends::None, factor, rough).unwrap_or(last).clamp(lower, upper);
+            let next =
+                fewest((lower, at), Ends::None, factor, &mut kept.rough).unwrap_or(last).clamp(lower, upper);
             if next == at {
                 break;
             }
@@ -533,18 +548,17 @@ impl Series {
         }
         let searched = counts.len() > 1 && need.iops.is_some();
         let sure_disks = match searched {
-            true => fewest((at, at), Ends::All, factor, rough).map(|index| counts[index]),
+            true => fewest((at, at), Ends::All, factor, &mut kept.rough).map(|index| counts[index]),
             false => None,
         };
         let (Some(array), Some(healthy)) = (sized(at), self.sized(counts[at], Endure::Healthy)) else {
             return Ok(None);
         };
         let precision = if care == Care::Answer { precision } else { Precision::Closed };
-        let assessment = assess(&array, need, precision, factor, tables);
-        let less = at
-            .checked_sub(1)
-            .filter(|_| searched)
-            .and_then(|below| Some((counts[below], quick(&sized(below)?, need, factor, tables))));
+        let assessment = assess(&array, need, precision, factor, &mut kept.exact);
+        let below = at.checked_sub(1).filter(|_| searched);
+        let less = below
+            .and_then(|below| Some((counts[below], quick(&sized(below)?, need, factor, &mut kept.exact))));
         let disks = counts[at];
         Ok(Some(Candidate {
             name: self.name(&healthy, disks),
