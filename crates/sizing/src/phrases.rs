@@ -17,6 +17,7 @@ const NUMBERS: &[(&str, &str)] = &[
     ("a dozen", "12"),
     ("N dozen", "=1*12"),
     ("dozen", "12"),
+    ("half a million", "500000"),
     ("a hundred", "100"),
     ("a thousand", "1000"),
 ];
@@ -42,6 +43,8 @@ const PHRASES: &[(&str, &str)] = &[
     ("iops per|a S", "iops each $2:each"),
     ("tps per|a S", "tps $2:each"),
     ("S averaging|doing", "$1 at"),
+    ("peak N iops", "$1 iops"),
+    ("N iops peak", "$1 iops"),
     ("N S , each N iops", "$1 $2 , $3 iops each"),
     ("N S each N iops", "$1 $2 all-each , $3 iops each"),
     ("N S each B and N iops", "$1 $2 all-each , $3 , $4 iops each"),
@@ -87,6 +90,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("B per second", "=1/1000000 mb/s"),
     ("B per T", "=1/2/1000000 mb/s"),
     ("B in|within T", "=1/3/1000000 mb/s =1 bytes-moved"),
+    ("B in a night|day|window of T", "=1/3/1000000 mb/s =1 bytes-moved"),
     ("B in|within under|below T", "=1/4/1000000 mb/s =1 bytes-moved"),
     ("B in less than T", "=1/2/1000000 mb/s =1 bytes-moved"),
     ("B in at most T", "=1/2/1000000 mb/s =1 bytes-moved"),
@@ -131,6 +135,8 @@ const PHRASES: &[(&str, &str)] = &[
     ("half reads and half writes", "50 % read"),
     ("half reads|writes", "50 % $1"),
     ("two thirds reads|writes", "66.7 % $1"),
+    ("two thirds of them reads|writes", "66.7 % $1"),
+    ("reads|writes at N %|percent", "$2 % $1"),
     ("2/3 reads|writes|read|write", "66.7 % $1"),
     ("one third reads|writes", "33.3 % $1"),
     ("1/3 reads|writes|read|write", "33.3 % $1"),
@@ -263,6 +269,10 @@ const EXPLAINED: &[(&str, &str)] = &[
         "for N minutes|minute|min|hours|hour",
         "sizing is for a load that lasts: leave the time out, or say how much in how long, as in \"backup 20 TB in 8 \
          hours\"",
+    ),
+    (
+        "N % of i/os|ios below|under|within",
+        "limits are on the mean or on p99; other percentiles are not predicted",
     ),
     (
         "fsyncs",

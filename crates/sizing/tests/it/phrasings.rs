@@ -593,6 +593,57 @@ const FROM_FIVE_TRADES: &[(&str, &str)] = &[
     ("10 000 IOPS with 0.5 ms average latency 50% reads 16 KiB", "i10000 r50 s16KiB m0.5"),
 ];
 
+/// Forty more, as a school, a studio, a bank, a hosting company and a hospital type them: written, with what each
+/// means, before any was tried. 22 were read as they were meant, 17 refused, most of them for a noun that says what the
+/// load is of, and one is taken for an amount of data, as a comma says: `24 disks, 4 TB`.
+const OF_FIVE_BUYERS: &[(&str, &str)] = &[
+    ("Which disks do we need for 900 IOPS at 16 KB, two thirds of them reads?", "i900 r66.7 s16KiB"),
+    ("We run 35 virtual machines, every VM does 40 IOPS", "!`run` is not understood"),
+    ("school server: 25 TB, 400 IOPS, 1 GbE NFS", "!`school` is not understood"),
+    ("6 drives 8 TB each in RAID-Z2, how many IOPS 16k random read", "r100 n100 s16KiB k6 z8TB lraidz2"),
+    ("can 8 x 2TB SATA disks in RAID6 carry 500 IOPS, 80:20", "i500 r80 k8 z2TB c5400rpm+7200rpm+10k+15k l6"),
+    ("peak 4500 IOPS, average 8 KB, 75/25", "i4500 r75 s8KiB"),
+    ("4500 IOPS peak, p99 <= 10ms", "i4500 p10"),
+    ("120 MB/s sustained sequential writes to 12 x 16TB 7.2k RAID6", "i1831.1 r0 n0 k12 z16TB c7200rpm l6"),
+    ("3 GiB/s sequential reads with 1 MiB I/Os", "i3072 r100 n0 s1MiB"),
+    ("six editors at 250 MB/s each, sequential read", "i22888.2 r100 n0"),
+    ("write 8 TB in a night of 10 hours", "i3390.8 r0 d8TB"),
+    ("core banking, 85000 IOPS 8k 70/30, p99 of 1 ms, all NVMe, RAID10", "!`core` is not understood"),
+    ("85k IOPS, 99th percentile under 800 us", "i85000 p0.8"),
+    ("99.9 % of I/Os below 5 ms, 20000 IOPS", "!other percentiles are not predicted"),
+    ("batch: 40,000 reads/s and 10,000 writes/s of 16 KiB", "!`batch` is not understood"),
+    ("20,000 IOPS with reads at 90 percent, 4 KiB blocks", "i20000 r90 s4KiB"),
+    ("half a million IOPS of 4 KiB reads", "i500000 r100 s4KiB"),
+    ("0.5 million IOPS 4k", "i500000 s4KiB"),
+    ("1500 customers, 3 IOPS per customer", "!`1500 customers`"),
+    ("400 VPS with 15 IOPS and 20 GB each", "!`400 vps`"),
+    ("400 VMs at 15 IOPS and 20 GB each, SSD RAID5", "i6000 d8TB cssd l5"),
+    ("web hosting 10TB 6000 iops mostly reads", "!`web` is not understood"),
+    ("Ceph OSD nodes with 12 disks", "!`ceph` is not understood"),
+    ("we want no more than 10 SSDs, 60 TB", "d60TB k<10 cssd"),
+    ("fewer than 20 drives, 15k, 4000 IOPS", "i4000 k<19 c15k"),
+    ("PACS archive 150 TB, 300 MB/s write sequential, dual parity", "!`pacs` is not understood"),
+    ("radiology: 12 workstations each reading 80 MB/s", "!`radiology` is not understood"),
+    ("2000 IOPS, 16 KiB, p99 25 ms while one drive is being rebuilt", "i2000 s16KiB p25 erebuilding"),
+    ("2000 IOPS after a drive dies, RAID10 10k", "i2000 c10k l10 efailed"),
+    ("RAID60 of 24 disks, 4 TB, 7200 rpm: max IOPS 8k write", "r0 s8KiB d4TB k24 c7200rpm l60"),
+    ("raid 50, 3000 iops", "i3000 l50"),
+    ("8 Gb FC, 12000 IOPS 8k", "i12000 s8KiB w8GFC tfc"),
+    ("64GFC and NVMe, 2 million IOPS 4 KB 100% read", "i2000000 r100 s4KiB cnvme w64GFC"),
+    ("400GbE NVMe-oF 5 million IOPS", "!`nvme-of`"),
+    ("iSCSI 25 GbE 30k random 8 KiB writes per second", "i30000 r0 n100 s8KiB w25GbE tiscsi"),
+    ("what would RAID6 instead of RAID10 cost me at 3000 IOPS", "!`instead` is not understood"),
+    ("SQL tempdb 64K 20000 iops 50/50", "!`tempdb` is not understood"),
+    ("exchange 1500 mailboxes 0.12 IOPS per mailbox, 4 GB each", "i180 d6TB"),
+    ("random 4K QD32 200000 IOPS", "!`qd32` is not understood"),
+    ("latency of 3 ms on average at 9000 IOPS, 30% writes", "i9000 r70 m3"),
+];
+
+#[test]
+fn five_buyers_are_understood_or_told_what_to_write() {
+    check(OF_FIVE_BUYERS);
+}
+
 #[test]
 fn five_trades_are_understood_or_told_what_to_write() {
     check(FROM_FIVE_TRADES);
