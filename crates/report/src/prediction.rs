@@ -343,7 +343,7 @@ fn together_details(name: &str, together: &Concurrent, columns: usize) -> String
 }
 
 /// `The rebuild takes at least 8.3 h`: the shortest time, at the fast end of all ranges.
-pub(crate) fn rebuild_takes(rebuild: &Rebuild) -> String {
+fn rebuild_takes(rebuild: &Rebuild) -> String {
     format!(
         "The rebuild of a device takes at least {} ({:.0} MB/s onto the new one)",
         duration(rebuild.time_s.lo),
@@ -402,7 +402,7 @@ fn levels_say(levels: &Levels) -> String {
 }
 
 /// `45 s`, `12 min`, `3.5 h`.
-fn duration(seconds: f64) -> String {
+pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 120.0 => format!("{s:.0} s"),
         s if s < 7200.0 => format!("{:.0} min", s / 60.0),

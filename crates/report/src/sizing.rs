@@ -3,7 +3,7 @@
 
 pub mod measured;
 
-use assay_model::array::{Device, Level};
+use assay_model::array::{Device, Level, LinkRate};
 use assay_model::catalogue::cloud;
 use assay_model::quantity::{Bounds, Provenance};
 use assay_sizing::{
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::layout::wrap;
 use crate::number::{long as count, rounded, short};
 use crate::options::{Detail, TextOptions};
-use crate::prediction::rebuild_takes;
+use crate::prediction::duration;
 use crate::table::{Align, Cell, Column, Decimals, Format, Narrow, Table};
 
 /// Name and version of the JSON document's form.
@@ -28,6 +28,12 @@ const TEXT_COLUMNS: usize = 80;
 /// A latency whose interval spans more than this factor says what would narrow it.
 const WIDE: f64 = 5.0;
 
+/// Disks that are busy for less of the time are nearly idle, and a latency of more than this part of its limit is near it.
+const IDLE: f64 = 0.25;
+const NEAR: f64 = 0.8;
+/// Rates that differ by less are the same.
+const SAME: f64 = 1.02;
+
 /// Most lines in brief: with what is typed before and after, a terminal has 24.
 const SCREEN_LINES: usize = 22;
 /// Rows of the table in brief, however much there is to say.
@@ -39,6 +45,7 @@ pub fn page(answer: &Answer, options: TextOptions) -> String {
     let prose = options.width.min(TEXT_COLUMNS);
     let needed = wrap(&format!("Needed: {}.", needed(&answer.question)), prose, "  ");
     let mut parts = vec![wrap(&sentence(answer, Detail::Full), prose, "")];
+    parts.extend(cached(answer).map(|text| wrap(&text, prose, "")));
     parts.extend(unpriced(answer).map(|text| wrap(&text, prose, "")));
     parts.extend(states(answer).map(|text| wrap(&text, prose, "")));
     parts.extend(answer.changes.iter().map(|change| {
@@ -85,8 +92,7 @@ pub fn rendered(answer: &Answer, format: Format) -> String {
 /// `2,000 IOPS, 70 % read, 8KiB, 100 % random, p99 at most 20 ms, 10TB of data`.
 fn needed(question: &Question) -> String {
     let need = &question.need;
-    let mut parts =
-        vec![need.iops.map_or("the highest rate".to_owned(), |iops| format!("{} IOPS", count(iops)))];
+    let mut parts = vec![need.iops.map_or("the highest rate".to_owned(), |iops| rate(need, iops))];
     parts.push(format!("{} % read", short_pct(need.read_pct)));
     parts.push(need.size.to_string());
     parts.push(format!("{} % random", short_pct(need.random_pct)));
@@ -128,15 +134,16 @@ pub fn sentence(answer: &Answer, detail: Detail) -> String {
             format!("{} {bound}{} no rate{}{state}: {}", best.name, verb(best), within(need), ALONE)
         }
         None => {
-            format!("{} {bound}{} {} IOPS{}{state}.", best.name, verb(best), count(a.most_iops), within(need))
+            format!("{} {bound}{} {}{}{state}.", best.name, verb(best), rate(need, a.most_iops), within(need))
         }
         Some(_) => format!("{} {bound}{} this{state}: {}.", best.name, verb(best), reached(a)),
     };
-    text.push_str(&format!(" It saturates at {} IOPS, limited by {}.", wide(a.full_iops), a.limit));
+    text.push_str(&format!(" It saturates at {}, limited by {}.", rates(need, a.full_iops), a.limit));
     if let Some(room) = a.head_room(need) {
         let room = head_room(room);
-        text.push_str(&format!(" Headroom: {room}, up to {} IOPS{}.", count(a.most_iops), within(need)));
+        text.push_str(&format!(" Headroom: {room}, up to {}{}.", rate(need, a.most_iops), within(need)));
     }
+    text.push_str(idle(need, best));
     if detail == Detail::Full {
         text.push_str(&narrower(need, best));
     }
@@ -155,17 +162,69 @@ fn head_room(room: f64) -> String {
     if room < 2.0 { format!("{:.0} %", room * 100.0) } else { format!("a factor of {:.0}", room + 1.0) }
 }
 
-/// What may carry the load where a group has as many disks as a proposal gives it.
+/// What may sustain the load where the nearest candidate does not.
 fn largest(answer: &Answer, first: &Candidate) -> String {
+    let (need, a) = (&answer.question.need, &first.assessment);
+    if let Some(link) = faster_link(need, first) {
+        return format!(" No number of devices helps: the load needs {link}.");
+    }
+    let is_proposed = first.name.starts_with(|c: char| c.is_ascii_digit());
+    if let (Device::Hdd(_), true) =
+        (&first.array.device, a.short == Some(Short::Latency) && a.most_iops <= 0.0)
+    {
+        return " No number of these disks helps; SSDs do.".to_owned();
+    }
     let level = first.array.raid.level;
-    let is_chosen = answer.question.disks.is_some() || !first.name.starts_with(|c: char| c.is_ascii_digit());
+    let is_chosen = answer.question.disks.is_some() || !is_proposed;
     match (group_max(level), level) {
+        (_, Level::Raid1) if !is_chosen => " RAID1 has two disks; ask for RAID10.".to_owned(),
         (Some(most), Level::Raid5 | Level::Raid6) if most == first.disks && !is_chosen => {
             let (name, wider) = if level == Level::Raid5 { ("RAID5", "RAID50") } else { ("RAID6", "RAID60") };
             format!(" {most} is the largest group of {name} that is proposed; ask for RAID10 or {wider}.")
         }
         _ => String::new(),
     }
+}
+
+/// The slowest link that takes the rate, where the link is what cannot.
+fn faster_link(need: &Need, first: &Candidate) -> Option<&'static str> {
+    let a = &first.assessment;
+    let rate = first.array.link.rate;
+    if a.short != Some(Short::Rate) || !a.limit.contains(&format!("{} link", rate.name())) {
+        return None;
+    }
+    let short_by = need.iops? / (a.full_iops.value * need.busy_max());
+    let wanted = |than: LinkRate| match (than, rate) {
+        (LinkRate::Ethernet(gbit), LinkRate::Ethernet(now)) => gbit >= now * short_by,
+        (LinkRate::FibreChannel(gfc), LinkRate::FibreChannel(now)) => {
+            f64::from(gfc) >= f64::from(now) * short_by
+        }
+        _ => false,
+    };
+    LinkRate::NAMES.iter().find(|(_, rate)| wanted(*rate)).map(|(name, _)| *name)
+}
+
+/// A rate as it was asked for: in bytes of streams, in I/Os otherwise.
+fn rate(need: &Need, iops: f64) -> String {
+    match need.in_bytes {
+        true => format!("{} MB/s", count(mb_s(need, iops))),
+        false => format!("{} IOPS", count(iops)),
+    }
+}
+
+/// A rate with its interval.
+fn rates(need: &Need, b: Bounds) -> String {
+    match need.in_bytes {
+        true => {
+            let [value, lo, hi] = [b.value, b.lo, b.hi].map(|iops| mb_s(need, iops));
+            format!("{} MB/s", wide(Bounds { value, lo, hi }))
+        }
+        false => format!("{} IOPS", wide(b)),
+    }
+}
+
+fn mb_s(need: &Need, iops: f64) -> f64 {
+    iops * need.size.0 as f64 / 1e6
 }
 
 fn verb(candidate: &Candidate) -> &'static str {
@@ -199,8 +258,8 @@ fn narrower(need: &Need, best: &Candidate) -> String {
     let Some(ms) = a.latency_ms.filter(|ms| ms.hi > ms.lo * WIDE) else { return String::new() };
     let because = match need.iops {
         Some(iops) if iops > a.full_iops.lo => format!(
-            "at the slow end of its ranges it saturates at {} IOPS, below what is asked, and I/Os then queue",
-            count(a.full_iops.lo)
+            "at the slow end of its ranges it saturates at {}, below what is asked, and I/Os then queue",
+            rate(need, a.full_iops.lo)
         ),
         _ => "what its ranges leave open counts more, the busier it is".to_owned(),
     };
@@ -240,7 +299,7 @@ fn misses(need: &Need, a: &Assessment) -> String {
         (Some(Short::Latency), Some(ms)) => format!("{name} is {:.2} ms", ms.value),
         (Some(_), _) => full(need, a),
         (None, Some(ms)) => format!("{name} is {:.2} ms", ms.value),
-        (None, None) => format!("it sustains {} IOPS", count(a.most_iops)),
+        (None, None) => format!("it sustains {}", rate(need, a.most_iops)),
     }
 }
 
@@ -248,13 +307,12 @@ fn misses(need: &Need, a: &Assessment) -> String {
 fn full(need: &Need, a: &Assessment) -> String {
     let most = a.full_iops.value;
     match need.iops {
-        Some(iops) if iops <= most => format!(
-            "{} would be {:.0} % busy (at most {:.0} % are allowed)",
-            a.limit,
-            iops / most * 100.0,
-            need.busy_max() * 100.0
-        ),
-        _ => format!("it saturates at {} IOPS, limited by {}", count(most), a.limit),
+        Some(iops) if iops <= most => {
+            let (busy, allowed) = (iops / most * 100.0, need.busy_max() * 100.0);
+            let digits = usize::from(busy.round() <= allowed);
+            format!("{} would be {busy:.digits$} % busy (at most {allowed:.0} % are allowed)", a.limit)
+        }
+        _ => format!("it saturates at {}, limited by {}", rate(need, most), a.limit),
     }
 }
 
@@ -300,26 +358,91 @@ fn states(answer: &Answer) -> impl Iterator<Item = String> {
         None => "If a device fails, the data are lost: there is no redundancy.".to_owned(),
         Some(_) => "If another device fails, the data are lost: no redundancy is left.".to_owned(),
     });
-    let of = |s: &State| {
-        let when = match s.state {
-            Endure::Healthy => "As it is".to_owned(),
-            Endure::Failed => "With a failed device".to_owned(),
-            Endure::Rebuilding => {
-                let share =
-                    s.rebuild_pct.map_or(String::new(), |pct| format!(" ({pct} % of the devices' time)"));
-                format!("While it is rebuilt{share}")
-            }
-        };
-        let a = &s.assessment;
-        let carries = match need.iops {
-            None => String::new(),
-            Some(_) if a.carries() => format!("still enough: {}; ", reached(a)),
-            Some(_) => format!("not enough: {}; ", misses(need, a)),
-        };
-        let rebuild = s.rebuild.map_or(String::new(), |rebuild| format!(" {}.", rebuild_takes(&rebuild)));
-        format!("{when}: {carries}{}{rebuild}", most(need, a, "", " are left"))
+    // What is asked is said already.
+    let others = answer.states.iter().filter(|s| s.state != answer.question.endure);
+    let healthy = best_of(answer, Endure::Healthy);
+    others.map(|s| in_words(need, s, healthy)).chain(lost).collect::<Vec<_>>().into_iter()
+}
+
+/// The best candidate in a state.
+fn best_of(answer: &Answer, state: Endure) -> Option<&Assessment> {
+    match state == answer.question.endure {
+        true => answer.candidates.first().map(|c| &c.assessment),
+        false => answer.states.iter().find(|s| s.state == state).map(|s| &s.assessment),
+    }
+}
+
+/// `With a failed device: still enough: p99 25.1 ms, 48 % busy; 900 IOPS are left within p99 30 ms.`
+fn in_words(need: &Need, s: &State, healthy: Option<&Assessment>) -> String {
+    let when = match s.state {
+        Endure::Healthy => "Without a failure".to_owned(),
+        Endure::Failed => "With a failed device".to_owned(),
+        Endure::Rebuilding => {
+            let share = s.rebuild_pct.map_or(String::new(), |pct| format!(" ({pct} % of the devices' time)"));
+            format!("While it is rebuilt{share}")
+        }
     };
-    answer.states.iter().map(of).chain(lost).collect::<Vec<_>>().into_iter()
+    let a = &s.assessment;
+    let sustains = match need.iops {
+        None => String::new(),
+        Some(_) if a.carries() => format!("{}: {}; ", enough(s.state), reached(a)),
+        Some(_) => format!("not enough: {}; ", misses(need, a)),
+    };
+    let after = if s.state == Endure::Healthy { "" } else { " are left" };
+    let left = match healthy {
+        // A write that waits for one device less is the quicker one, and nobody buys for that.
+        Some(healthy) if s.state == Endure::Failed && a.most_iops > healthy.most_iops => {
+            format!(
+                "no loss{}",
+                if need.read_pct < 100.0 { ": a write waits for one device less." } else { "." }
+            )
+        }
+        _ => most(need, a, "", after),
+    };
+    format!("{when}: {sustains}{left}{}", rebuilt_in(s))
+}
+
+fn enough(state: Endure) -> &'static str {
+    if state == Endure::Healthy { "enough" } else { "still enough" }
+}
+
+/// The time of a rebuild at its share of the devices' time, and where nothing else runs.
+fn rebuilt_in(s: &State) -> String {
+    let (Some(rebuild), Some(pct)) = (s.rebuild, s.rebuild_pct) else { return String::new() };
+    format!(
+        " The rebuild takes {} at that share ({:.0} MB/s), and {} at least if nothing else runs.",
+        duration(rebuild.time_s.value),
+        rebuild.bytes_s.value / 1e6,
+        duration(rebuild.time_s.lo * pct / 100.0)
+    )
+}
+
+/// What a protected write-back cache brings, where writes wait for disks.
+fn cached(answer: &Answer) -> Option<String> {
+    let need = &answer.question.need;
+    let (cached, first) = (answer.cached.as_ref()?, answer.candidates.first()?);
+    let (with, without) = (&cached.assessment, &first.assessment);
+    let changes = match need.iops {
+        None => with.most_iops > without.most_iops * SAME,
+        Some(_) => with.carries() && (!without.carries() || cached.disks < first.disks),
+    };
+    let in_front = "With a protected write-back cache in front of the disks";
+    changes.then(|| match need.iops {
+        None => format!("{in_front}: {}{}.", rate(need, with.most_iops), within(need)),
+        Some(_) => format!("{in_front}, {} do: {}.", cached.name, reached(with)),
+    })
+}
+
+/// Says so where the limit is near the latency of an idle disk, which more disks do not shorten.
+fn idle(need: &Need, best: &Candidate) -> &'static str {
+    let a = &best.assessment;
+    let is_near = a.latency_ms.is_some_and(|ms| ms.value > need.limit.ms() * NEAR);
+    match (&best.array.device, is_near && a.busy < IDLE) {
+        (Device::Hdd(_), true) => {
+            " The limit is near the latency of an idle disk: more disks hardly shorten it, SSDs do."
+        }
+        _ => "",
+    }
 }
 
 /// What a failed device does to an array without redundancy.
@@ -331,7 +454,7 @@ const ALONE: &str = "I/Os of an idle array take longer already.";
 fn most(need: &Need, a: &Assessment, before: &str, after: &str) -> String {
     match a.most_iops {
         m if m <= 0.0 => format!("{before} no rate{}: {ALONE}", within(need)).trim_start().to_owned(),
-        m => format!("{before} {} IOPS{after}{}.", count(m), within(need)).trim_start().to_owned(),
+        m => format!("{before} {}{after}{}.", rate(need, m), within(need)).trim_start().to_owned(),
     }
 }
 
@@ -357,7 +480,7 @@ fn effect(need: &Need, change: &str, before: Option<&Assessment>, after: &Assess
         g if g > 1.0 => format!("brings {:.0} %", (g - 1.0) * 100.0),
         g => format!("costs {:.0} %", (1.0 - g) * 100.0),
     };
-    format!("{change} {says}: {} IOPS{}; {moved}.", count(after.most_iops), within(need))
+    format!("{change} {says}: {}{}; {moved}.", rate(need, after.most_iops), within(need))
 }
 
 /// A row for each candidate: what it reaches, and what breaks first.
@@ -373,7 +496,7 @@ pub fn candidates(answer: &Answer) -> Table {
         Column::text("Sustains"),
         Column::number("Usable", "TB").narrow(Narrow::Drop(1)),
         Column::number(name, "ms"),
-        Column::number("Most", "IOPS").decimals(Decimals::Fixed(0)),
+        Column::number("Most", if need.in_bytes { "MB/s" } else { "IOPS" }).decimals(Decimals::Fixed(0)),
         Column::text("Breaks first").narrow(Narrow::Words(10)),
     ];
     if costs {
@@ -401,7 +524,7 @@ pub fn candidates(answer: &Answer) -> Table {
             .into(),
             (a.usable_bytes / 1e12).into(),
             a.latency_ms.map(|ms| ms.value).into(),
-            a.most_iops.into(),
+            if need.in_bytes { mb_s(need, a.most_iops) } else { a.most_iops }.into(),
             breaks.as_str().into(),
         ];
         if costs {
@@ -464,8 +587,13 @@ pub fn document(answer: &Answer) -> Value {
             },
             "expected": assessment_json(need, &s.assessment),
             "rebuild_pct": s.rebuild_pct,
-            "rebuild_time_s_min": s.rebuild.and_then(|rebuild| rounded(rebuild.time_s.lo)),
+            "rebuild_time_s_min": s.rebuild.zip(s.rebuild_pct).and_then(|(rebuild, pct)| rounded(rebuild.time_s.lo * pct / 100.0)),
         })).collect::<Vec<_>>(),
+        "with_write_back": answer.cached.as_ref().map(|c| json!({
+            "name": c.name,
+            "devices": c.disks,
+            "expected": assessment_json(need, &c.assessment),
+        })),
         "changes": answer.changes.iter().map(|c| json!({
             "change": c.change,
             "expected": assessment_json(need, &c.assessment),
@@ -540,6 +668,62 @@ fn decimal(bytes: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn says(text: &str) -> String {
+        let question = assay_sizing::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let (arrays, prices) = ([], assay_sizing::Prices::new());
+        let answer = assay_sizing::answer(question, &arrays, &prices, assay_sizing::Precision::Closed);
+        let page = page(&answer.unwrap_or_else(|e| panic!("{text}: {e}")), TextOptions::default());
+        page.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    fn check(text: &str, expected: &[&str], absent: &[&str]) {
+        let page = says(text);
+        for words in expected {
+            assert!(page.contains(words), "{text}: no `{words}` in\n{page}");
+        }
+        for words in absent {
+            assert!(!page.contains(words), "{text}: `{words}` in\n{page}");
+        }
+    }
+
+    /// A link that is the limit was answered with advice about RAID, and streams in I/Os.
+    #[test]
+    fn streams_are_in_bytes_and_a_full_link_asks_for_a_faster_one() {
+        let text = "10 TB in 1 hour over 10 GbE read NVMe RAID5";
+        check(
+            text,
+            &["Needed: 2,778 MB/s", "No number of devices helps: the load needs 40GbE"],
+            &["RAID50", "IOPS"],
+        );
+        check("500 MB/s sequential write, RAID6, 7200 rpm", &["Needed: 500 MB/s", "Most MB/s"], &["IOPS"]);
+    }
+
+    /// A disk less was said to leave more than before, the time of a rebuild was called the shortest, and a question
+    /// about a failure said its figure twice and the healthy one never.
+    #[test]
+    fn failures_are_said_beside_the_healthy_array() {
+        let text = "24 x 10k disks RAID10, 100% write, 8k, mean 15 ms";
+        check(
+            text,
+            &["With a failed device: no loss: a write waits for one device less."],
+            &["takes at least"],
+        );
+        let text = "6 x 4 TB 7200 rpm RAID5, 8k random, 70% read, with a failed disk";
+        check(
+            text,
+            &["Without a failure:", "at that share", "if nothing else runs"],
+            &["With a failed device:"],
+        );
+    }
+
+    /// 258 disks that are 5 % busy, and no word on why.
+    #[test]
+    fn a_limit_near_an_idle_disk_and_a_cache_are_said() {
+        let text = "2000 IOPS, 80% write, 4k, p99 10 ms, 10k rpm, RAID10, 8 TB";
+        check(text, &["near the latency of an idle disk", "With a protected write-back cache"], &[]);
+        check("2 TB, 1000 IOPS, 7200 rpm, 4k, RAID1", &["RAID1 has two disks; ask for RAID10."], &[]);
+    }
 
     /// A p99 was printed as `1.0e-6 (9.1e-7..1.2e-6) ms`.
     #[test]

@@ -1,23 +1,29 @@
 //! The answer to a sizing question: candidates, each at the fewest devices that carry the load.
 
 mod legs;
+mod taken;
 
 use std::fmt;
 
-use assay_model::array::{Array, ArrayError, Device, Level, LinkRate, ProtocolKind, SetError, set, shipped};
+use assay_model::array::{Array, ArrayError, Level, SetError, set, shipped};
 use assay_model::facts::usable_bytes;
 use assay_model::open::Open;
 use assay_model::resolved::Tables;
 use assay_model::resolved::rebuild::{Rebuild, rebuild};
 use assay_spec::suggest;
-use assay_spec::units::Bytes;
 use serde::Serialize;
 
 pub use legs::group_max;
 use legs::{counts, grown, in_whole_legs, leg_of, leg_of_array, resized};
+use taken::{
+    WRITE_BACK, cache_of_devices, capacity, common, is_another_size, says_of_writes, state_of_devices,
+    waits_for_disks,
+};
 
-use super::assess::{Ends, SIMULATED_IOS, UNCHECKED, assess, carries, checked, lost, quick, sustained};
-use super::{Assessment, CLASSES, Endure, LatencyLimit, Need, Precision, Prices, Question};
+use super::assess::{
+    Ends, SIMULATED_IOS, UNCHECKED, assess, carries, checked, full_iops, lost, quick, sustained,
+};
+use super::{Assessment, BUSY_MAX, CLASSES, Endure, LatencyLimit, Need, Precision, Prices, Question, Short};
 
 /// Rounds that correct the number of devices, at most: each is simulated where it is for the answer, and the first one
 /// where a candidate only stands beside it.
@@ -32,6 +38,8 @@ const MORE_IOS: u64 = 4;
 const GUESSES: u32 = 3;
 /// Logarithm of how far factors of the open form are apart that differ by noise only.
 const SIMILAR: f64 = 0.1;
+/// Part of a rate that counts as the whole.
+const NO_LESS: f64 = 0.99;
 /// Time of the disks that a rebuild takes where an array file does not say, %: the default of common controllers.
 const REBUILD_PCT: f64 = 30.0;
 
@@ -110,6 +118,8 @@ pub struct Answer {
     pub states: Vec<State>,
     /// Effects of changes on the best one.
     pub changes: Vec<Change>,
+    /// The best one with a protected write-back cache in front of its disks, where there is none and it may count.
+    pub cached: Option<Candidate>,
 }
 
 impl Answer {
@@ -176,10 +186,12 @@ pub fn answer(
     let mut question = question;
     let mut candidates = Vec::new();
     check_prices(&question, prices, arrays)?;
-    let series = match arrays {
+    let mut series = match arrays {
         [] => proposals(&mut question)?,
         arrays => described(&question, arrays)?,
     };
+    state_of_devices(&mut question, series.iter_mut().map(|one| &mut one.array))?;
+    says_of_writes(&mut question, series.iter().map(|one| &one.array));
     check_changes(&question, &series)?;
     // An array of a file may have caches and pools of workers, which the open form leaves out.
     let care = if arrays.is_empty() { Care::Beside } else { Care::Answer };
@@ -187,24 +199,28 @@ pub fn answer(
         let found = one.fewest(&question, prices, (precision, care), &mut tables)?;
         candidates.extend(found.map(|candidate| (one, candidate, care)));
     }
-    let candidates = best_first(candidates, &question, prices, precision, &mut tables)?;
-    let mut answer = Answer { question, candidates, states: Vec::new(), changes: Vec::new() };
+    let sorted = best_first(candidates, &question, prices, precision, &mut tables)?;
+    let cached = match sorted.first() {
+        Some((series, ..)) => with_write_back(series, &question, prices, precision, &mut tables)?,
+        None => None,
+    };
+    let candidates = sorted.into_iter().map(|(_, candidate, _)| candidate).collect();
+    let mut answer = Answer { question, candidates, states: Vec::new(), changes: Vec::new(), cached };
     if let Some(best) = answer.candidates.first() {
-        let need = &answer.question.need;
-        answer.states = states(&best.array, need, precision, &mut tables.exact);
+        answer.states = states(&best.array, &answer.question, precision, &mut tables.exact);
         answer.changes = changes(&best.array, &answer.question, precision, &mut tables.exact)?;
     }
     Ok(answer)
 }
 
 /// Sorts candidates. The first is found with the simulation, and so is each that comes first as another one falls back.
-fn best_first(
-    mut candidates: Vec<(&Series, Candidate, Care)>,
+fn best_first<'a>(
+    mut candidates: Vec<(&'a Series, Candidate, Care)>,
     question: &Question,
     prices: &Prices,
     precision: Precision,
     tables: &mut Kept,
-) -> Result<Vec<Candidate>, SizingError> {
+) -> Result<Vec<(&'a Series, Candidate, Care)>, SizingError> {
     loop {
         candidates.sort_by(|(_, a, _), (_, b, _)| {
             let ((group, by), (other_group, other)) = (rank(a), rank(b));
@@ -217,9 +233,27 @@ fn best_first(
                     *best = found;
                 }
             }
-            _ => return Ok(candidates.into_iter().map(|(_, candidate, _)| candidate).collect()),
+            _ => return Ok(candidates),
         }
     }
+}
+
+/// The series with a protected write-back cache, where its disks have none and writes wait for them.
+fn with_write_back(
+    series: &Series,
+    question: &Question,
+    prices: &Prices,
+    precision: Precision,
+    tables: &mut Kept,
+) -> Result<Option<Candidate>, SizingError> {
+    let mut array = series.array.clone();
+    if !waits_for_disks(&array, &question.need) {
+        return Ok(None);
+    }
+    apply(&mut array, WRITE_BACK)?;
+    let (price_word, counts) = (series.price_word.clone(), series.counts.clone());
+    let cached = Series { array, devices: series.devices, price_word, counts };
+    cached.fewest(question, prices, (precision, Care::Answer), tables)
 }
 
 /// Lower is better: what carries the load first, by cost, then what has no price, by devices; of those that do not, the
@@ -369,7 +403,7 @@ fn proposals(question: &mut Question) -> Result<Vec<Series>, SizingError> {
         question.assumed.push("I/Os go to the whole array, because no amount of data was given.".to_owned());
     }
     let mut series = Vec::new();
-    let mut sizes = Vec::new();
+    let (mut sizes, mut is_other_size) = (Vec::new(), false);
     for class in classes {
         let base = shipped::named(class.array).ok_or_else(|| {
             SizingError::Question(format!("no array `{}` ships with this build", class.array))
@@ -377,6 +411,7 @@ fn proposals(question: &mut Question) -> Result<Vec<Series>, SizingError> {
         for level in &levels {
             let mut array = base.clone().map_err(SizingError::Array)?;
             let size = format!("{} of {}", class.name, capacity(&array));
+            is_other_size |= question.disk_size.is_some_and(|each| is_another_size(each, capacity(&array)));
             if !sizes.contains(&size) {
                 sizes.push(size);
             }
@@ -400,17 +435,12 @@ fn proposals(question: &mut Question) -> Result<Vec<Series>, SizingError> {
     if question.disk_size.is_none() {
         let says = format!("{}, because no size of a device was given.", sizes.join(", "));
         question.assumed.push(says);
+    } else if is_other_size {
+        let says =
+            format!("The speed is that of {}; drives of another size have another one.", sizes.join(", "));
+        question.assumed.push(says);
     }
     Ok(series)
-}
-
-/// What a proposal says of the caches of its devices.
-fn cache_of_devices(question: &Question, array: &Array) -> String {
-    match &array.device {
-        // As behind a controller, which turns it off: what it holds does not survive a power cut.
-        Device::Hdd(_) => "device.write_cache=none".to_owned(),
-        Device::Ssd(_) => scaled_slc(question, array).unwrap_or_default(),
-    }
 }
 
 /// Numbers of devices within the limits of the question; the largest of them where the highest rate is asked for.
@@ -431,53 +461,6 @@ fn no_such_number<T>(question: &Question, of: &str) -> Result<T, SizingError> {
         "{} disks: {of} has no such number that is proposed; change the limit, or give the number of disks",
         limits.join(" and ")
     )))
-}
-
-/// Capacity of a device.
-fn capacity(array: &Array) -> Bytes {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a capacity, positive")]
-    let bytes = match &array.device {
-        Device::Hdd(hdd) => hdd.capacity.value,
-        Device::Ssd(ssd) => ssd.capacity.value,
-    } as u64;
-    Bytes(bytes)
-}
-
-/// The overrides that a question asks for on every array.
-fn common(question: &Question, proposed: bool) -> String {
-    let mut set = Vec::new();
-    if let Some(size) = question.disk_size {
-        set.push(format!("device.capacity={}B", size.0));
-    }
-    let fibre = matches!(question.link, Some(LinkRate::FibreChannel(_)));
-    let protocol = question.protocol.or(match question.link {
-        Some(_) if !proposed => None,
-        Some(_) if fibre => Some(ProtocolKind::FibreChannel),
-        Some(_) => Some(ProtocolKind::Iscsi),
-        None => None,
-    });
-    let link = question.link.or(match protocol {
-        Some(ProtocolKind::FibreChannel) if proposed => Some(LinkRate::FibreChannel(16)),
-        Some(ProtocolKind::Iscsi | ProtocolKind::Nfs | ProtocolKind::Smb | ProtocolKind::NvmeTcp)
-            if proposed =>
-        {
-            Some(LinkRate::Ethernet(10.0))
-        }
-        _ => None,
-    });
-    set.extend(link.map(|link| format!("link.rate={}", link.name())));
-    set.extend(protocol.map(|protocol| format!("protocol.kind={}", protocol.word())));
-    set.join(" ")
-}
-
-/// The override for the SLC cache that a class assumes, where the question has a smaller device: it is a part of the
-/// flash.
-fn scaled_slc(question: &Question, array: &Array) -> Option<String> {
-    let Device::Ssd(ssd) = &array.device else { return None };
-    #[expect(clippy::cast_precision_loss, reason = "a capacity, below 2^53")]
-    let part = question.disk_size?.0 as f64 / ssd.capacity.value;
-    let slc = ssd.slc.as_ref().filter(|_| part < 1.0)?;
-    Some(format!("device.slc={:.0}B", slc.value * part))
 }
 
 fn apply(array: &mut Array, overrides: &str) -> Result<(), SizingError> {
@@ -546,6 +529,7 @@ impl Series {
             }
             at = next;
         }
+        at = self.nearest(at, question, factor, rough);
         let searched = counts.len() > 1 && need.iops.is_some();
         let sure_disks = match searched {
             true => fewest((at, at), Ends::All, factor, &mut kept.rough).map(|index| counts[index]),
@@ -569,6 +553,34 @@ impl Series {
             less,
             sure_disks,
         }))
+    }
+
+    /// The index of the fewest devices that come as near to the need as the most do, where more bring nothing: an idle
+    /// one takes too long, or something in front of them is full.
+    fn nearest(&self, at: usize, question: &Question, factor: Open, tables: &mut Tables) -> usize {
+        let need = &question.need;
+        let counts =
+            &self.counts[self.counts.partition_point(|n| self.sized(*n, question.endure).is_none())..];
+        let sized = |index: usize| counts.get(index).and_then(|n| self.sized(*n, question.endure));
+        // What a change brings is seen with all of them.
+        let is_last = at + 1 == counts.len() && question.changes.is_empty();
+        let (Some(array), Some(iops)) = (sized(at).filter(|_| is_last), need.iops) else {
+            return at;
+        };
+        let most = full_iops(&array, need, tables);
+        let enough = match quick(&array, need, factor, tables).short {
+            Some(Short::Rate) => most,
+            Some(Short::Latency) if sustained(&array, need, factor, Ends::None, tables) <= 0.0 => {
+                (iops / BUSY_MAX).min(most)
+            }
+            _ => return at,
+        };
+        first_index(at, |index| {
+            let is_enough = |array: Array| {
+                full_iops(&array, need, tables) >= enough * NO_LESS && usable_bytes(&array) >= need.bytes()
+            };
+            sized(index).is_some_and(is_enough)
+        })
     }
 
     /// The candidate where no number of devices survives what the load must endure.
@@ -747,9 +759,13 @@ fn is_near_limit(array: &Array, need: &Need, (factor, near): (Open, f64), tables
 }
 
 /// The best candidate with a failed device.
-fn states(array: &Array, need: &Need, precision: Precision, tables: &mut Tables) -> Vec<State> {
+fn states(array: &Array, question: &Question, precision: Precision, tables: &mut Tables) -> Vec<State> {
+    let need = &question.need;
     let mut states = Vec::new();
-    for state in [Endure::Failed, Endure::Rebuilding] {
+    // A question about a failure asks what it costs, too.
+    let is_asked = question.endure != Endure::Healthy;
+    let healthy = is_asked.then_some(Endure::Healthy);
+    for state in healthy.into_iter().chain([Endure::Failed, Endure::Rebuilding]) {
         let Some(array) = in_state(array, state) else { continue };
         let is_rebuilt = state == Endure::Rebuilding;
         states.push(State {

@@ -213,7 +213,7 @@ fn deep(array: &Array) -> u32 {
 }
 
 /// The rate at which an array is full, at nominal values, I/Os per second.
-fn full_iops(array: &Array, need: &Need, tables: &mut Tables) -> f64 {
+pub(super) fn full_iops(array: &Array, need: &Need, tables: &mut Tables) -> f64 {
     rate_at(array, Corner::Nominal, &need.closed(deep(array), usable_bytes(array)), tables)
 }
 

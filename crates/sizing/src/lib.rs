@@ -39,7 +39,8 @@ pub enum LatencyLimit {
 
 impl LatencyLimit {
     /// The limit, ms; infinite where there is none.
-    pub(crate) fn ms(self) -> f64 {
+    #[must_use]
+    pub fn ms(self) -> f64 {
         match self {
             Self::None => f64::INFINITY,
             Self::MeanMs(ms) | Self::P99Ms(ms) => ms,
@@ -64,6 +65,8 @@ pub struct Need {
     pub data: Option<Bytes>,
     /// The part of the data that I/Os fall into; `None`: all of it.
     pub active: Option<Bytes>,
+    /// Whether it is one of streams, whose rates are said in bytes.
+    pub in_bytes: bool,
 }
 
 /// What must still carry the load.
@@ -131,6 +134,8 @@ pub struct Question {
     pub protocol: Option<ProtocolKind>,
     /// What must still carry the load.
     pub endure: Endure,
+    /// Whether SSDs are new: their erased blocks and caches last for the whole load.
+    pub fresh: bool,
     /// Changes whose effect is asked for, as overrides of an array file.
     pub changes: Vec<String>,
     /// What the question left open, and what is taken for it, in sentences.

@@ -47,6 +47,9 @@ const PHRASES: &[(&str, &str)] = &[
     ("N iops peak", "$1 iops"),
     ("N S , each N iops", "$1 $2 , $3 iops each"),
     ("N S each N iops", "$1 $2 all-each , $3 iops each"),
+    ("N S , N iops and B each|apiece", "$1 $2 all-each , $3 iops each , $4"),
+    ("N S , B and N iops each|apiece", "$1 $2 all-each , $4 iops each , $3"),
+    ("reads|writes , N per second", "$2 $1/s"),
     ("N S each B and N iops", "$1 $2 all-each , $3 , $4 iops each"),
     ("N S with|of|at B and N iops each|apiece", "$1 $2 all-each , $4 , $5 iops each"),
     ("N S with|of|at N iops and B each|apiece", "$1 $2 all-each , $4 iops each , $5"),
@@ -94,6 +97,14 @@ const PHRASES: &[(&str, &str)] = &[
     ("B in|within under|below T", "=1/4/1000000 mb/s =1 bytes-moved"),
     ("B in less than T", "=1/2/1000000 mb/s =1 bytes-moved"),
     ("B in at most T", "=1/2/1000000 mb/s =1 bytes-moved"),
+    ("B in|within a window of T", "=1/3/1000000 mb/s =1 bytes-moved"),
+    ("B in|within a|an T window", "=1/4/1000000 mb/s =1 bytes-moved"),
+    ("window of T , B", "=2/1/1000000 mb/s =2 bytes-moved"),
+    ("T retention", "=1 seconds-kept sequential write"),
+    ("retention of|: T", "=2 seconds-kept sequential write"),
+    ("retention T", "=1 seconds-kept sequential write"),
+    ("keep|keeping|retain|retaining|store|storing T", "=2 seconds-kept sequential write"),
+    ("keep|keeping|retain|retaining|store|storing for T", "=2 seconds-kept sequential write"),
     ("N gbit/s|gbps read|write|reads|writes|sequential|throughput|bandwidth", "=1*125 mb/s $3"),
     ("N gbit/s|gbps of read|write|reads|writes", "=1*125 mb/s $3"),
     ("N S at|of|with|x R", "$1 $2 , $4 each"),
@@ -108,7 +119,9 @@ const PHRASES: &[(&str, &str)] = &[
     ("backup|ingest|record|recording R", "sequential write $2"),
     ("backup|ingest|record|recording of|at|with R", "sequential write $3"),
     ("backup|ingest|record|recording N S", "sequential write $2 $3"),
-    ("nightly|daily|weekly backup", "backup"),
+    ("nightly|daily|weekly|full backup", "backup"),
+    ("backup window", "backup"),
+    ("backup window of", "backup window of"),
     ("R recording", "$1 sequential write"),
     ("R each recording", "$1 each sequential write"),
     ("stream|streaming", "sequential"),
@@ -158,6 +171,14 @@ const PHRASES: &[(&str, &str)] = &[
     ("99 % of reads|writes below|under|within", "p99 $2"),
     ("not above|over|exceeding", "at most"),
     // Devices.
+    ("N fresh", "fresh $1"),
+    ("steady state", ","),
+    ("a|the pair of", "2"),
+    ("a|the pair of mirrored", "mirrored 2"),
+    ("N mirrored disks|drives|ssds|hdds", "mirrored $1 $2"),
+    ("minimum|smallest|fewest number of", ","),
+    ("many vdevs", "many disks"),
+    ("N hot spare|spares", "hot spare"),
     ("sas 10k|15k", "$1 sas"),
     ("7.2k nl-sas|nearline|sas|sata", "7200 rpm $1"),
     ("solid state", "ssd"),
@@ -179,6 +200,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("lose|losing 1|one|a disk|drive", "survive 1 disks"),
     ("lose|losing 2|two disks|drives", "survive 2 disks"),
     // Levels.
+    ("mirror", "mirrored"),
     ("double|dual parity", "raid6"),
     ("single parity", "raid5"),
     ("triple parity", "raidz3"),
@@ -194,7 +216,9 @@ const PHRASES: &[(&str, &str)] = &[
     ("vdi desktops|users|desktop", "desktops"),
     ("video editors", "editors"),
     ("containers", "vms"),
+    ("boot|login storm", ","),
     ("boot|login storm of", "of"),
+    ("N esxi hosts|servers", "$1 hosts"),
     ("N hosts|servers|nodes N vms|desktops", "$3 $4"),
     ("N hosts|servers|nodes N vms|desktops each", "=1*3 $4"),
     ("N hosts|servers|nodes N vms|desktops each N iops", "=1*3 $4 , $5 iops each"),
@@ -212,6 +236,8 @@ const PHRASES: &[(&str, &str)] = &[
     ("backup target|server|storage|repository|repo", ","),
     // Questions about an array instead of a load.
     ("what happens to", ","),
+    ("how long does|would|will a|the rebuild take|last", "rebuilding"),
+    ("rebuild time", "rebuilding"),
     ("how fast is|are|would", "how many iops"),
     ("how fast", "how many iops"),
     ("home directories|directory", "data"),
@@ -251,9 +277,23 @@ const EXPLAINED: &[(&str, &str)] = &[
          predict ARRAY PLAN --set outstanding=32`",
     ),
     (
-        "keep|retain N days|weeks|months|years",
-        "say how much data there is in all, as in \"20 TB\", and its rate, as in \"160 Mbit/s sequential write\"",
+        "write-back|writeback|battery-backed|bbu|bbwc|fbwc|cache|cached|caching",
+        "describe a cache in an array file (`controller.write_back`, `controller.read_cache` or `[tier]`), and name it \
+         with --array; the answer for disks says besides what a protected write-back cache brings",
     ),
+    (
+        "growth|grow|grows|growing",
+        "say the rate and the data of the day until which the array must do, as in \"6000 IOPS, 15 TB\"",
+    ),
+    (
+        "N % utilization|utilisation|busy|load",
+        "without a limit on latency the busiest part is at most 80 % busy; leave it out, or say the latency",
+    ),
+    (
+        "replace|replacing|upgrade|upgrading",
+        "say what the new array must do, as in \"5000 IOPS, SSD, RAID10\"",
+    ),
+    ("vdevs", "say how many disks there are in all, or describe the vdevs in an array file (`raid.groups`)"),
     ("read|write|reads|writes of which|them|those N % random|sequential", OF_ONE_KIND),
     ("read|write|reads|writes , of which|them|those N % random|sequential", OF_ONE_KIND),
     ("read|write|reads|writes N % of which|them|those random|sequential", OF_ONE_KIND),
@@ -308,13 +348,21 @@ pub(super) fn rewritten(words: Vec<String>) -> Vec<String> {
     words
 }
 
-/// The words that no load follows from, and why.
-pub(super) fn explained(words: &[String]) -> Option<String> {
-    (0..words.len()).find_map(|at| {
+/// The words that no load follows from, and why; a comma stands for them afterwards.
+pub(super) fn explained(words: &mut [String]) -> Vec<String> {
+    let mut all = Vec::new();
+    for at in 0..words.len() {
         let rest = &words[at..];
-        let found = EXPLAINED.iter().find_map(|(row, says)| Some((matched(row, rest)?.0, says)));
-        found.map(|(taken, says)| format!("`{}`: {says}", rest[..taken].join(" ")))
-    })
+        let found = EXPLAINED.iter().filter_map(|(row, says)| Some((matched(row, rest)?.0, says)));
+        let Some((taken, says)) = found.max_by_key(|(taken, _)| *taken) else { continue };
+        let text = rest[..taken].join(" ");
+        words[at..at + taken].fill(",".to_owned());
+        // Several words of one matter need one sentence.
+        if !all.iter().any(|said: &String| said.ends_with(says)) {
+            all.push(format!("`{text}`: {says}"));
+        }
+    }
+    all
 }
 
 /// Units that stand apart from their number.
@@ -421,12 +469,18 @@ fn taken(element: &str, words: &[String]) -> Option<(usize, f64)> {
     }
 }
 
+/// A day, s.
+const DAY_S: f64 = 86_400.0;
+
 fn seconds_of(unit: &str) -> Option<f64> {
     Some(match unit {
         "s" | "sec" | "second" | "seconds" => 1.0,
         "min" | "mins" | "minute" | "minutes" => 60.0,
         "h" | "hr" | "hrs" | "hour" | "hours" => 3600.0,
-        "d" | "day" | "days" => 86_400.0,
+        "d" | "day" | "days" => DAY_S,
+        "week" | "weeks" => 7.0 * DAY_S,
+        "month" | "months" => 30.0 * DAY_S,
+        "year" | "years" => 365.0 * DAY_S,
         _ => return None,
     })
 }

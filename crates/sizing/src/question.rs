@@ -2,6 +2,7 @@
 
 mod devices;
 mod limits;
+mod links;
 mod shares;
 mod streams;
 mod survival;
@@ -13,8 +14,9 @@ use assay_spec::units::{Bytes, KIB, MIB};
 
 use devices::{Kind, is_speed};
 use limits::Limit;
+use links::{LINK_UNITS, of_network};
 use shares::Shares;
-use streams::{Throughput, VIDEO, no_grouping_by_points, picture};
+use streams::{Throughput, VIDEO, no_grouping_by_points, of_stream_size, picture};
 
 use super::phrases::{explained, rewritten};
 use super::words::{
@@ -27,18 +29,13 @@ use super::{CLASSES, Class, Endure, LatencyLimit, LeftOpen, Need, Question};
 const IO_MAX: f64 = 16.0 * MIB as f64;
 /// A sector: devices take nothing smaller.
 const IO_MIN: f64 = 512.0;
-/// The size of the I/Os of a stream, where none is said.
-const STREAM_SIZE: f64 = 64.0 * KIB as f64;
+/// The size of the I/Os of a stream, where none is said: that of backup software and of copies.
+const STREAM_SIZE: f64 = MIB as f64;
 /// Words for the devices of an array.
 const DEVICES: &[&str] =
     &["disks", "drives", "disk", "drive", "spindles", "hdds", "hdd", "ssds", "ssd", "members", "nvme"];
 /// Networks, which are not protocols.
 const NETWORKS: &[&str] = &["ethernet", "network", "lan", "link", "nic", "nas", "san"];
-/// Protocols that run over one.
-const PROTOCOLS: &[&str] = &["iscsi", "nfs", "smb", "cifs", "fc", "fibre"];
-/// Units of a link and of nothing else.
-const LINK_UNITS: &[&str] = &["gbit", "gbit/s", "gb/s", "gbps", "gig", "gigabit", "gbe", "gfc"];
-
 /// Why a question was not understood. The message is complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuestionError(String);
@@ -110,6 +107,8 @@ struct Reading {
     links: Vec<LinkRate>,
     protocol: Option<ProtocolKind>,
     endure: Option<Endure>,
+    /// SSDs are new.
+    fresh: bool,
     brings: bool,
     /// A word for a network, which does not say what link it is.
     network: Option<String>,
@@ -124,6 +123,10 @@ struct Reading {
     each_of: Vec<String>,
     /// Failures, of whichever devices, after which the data must be there.
     survived: Option<f64>,
+    /// Time for which a stream is kept, s.
+    kept_s: Option<f64>,
+    /// Words that mean nothing here.
+    unknown: Vec<String>,
     /// What is taken for words that can mean more.
     notes: Vec<String>,
 }
@@ -139,24 +142,22 @@ enum About {
 /// Reads a question.
 ///
 /// # Errors
-/// The first word that means nothing here, or a number that cannot be.
+/// All words that mean nothing here, or the first number that cannot be.
 pub fn parse(text: &str) -> Result<Question, QuestionError> {
     let words = cut(text);
     words.iter().try_for_each(|word| no_grouping_by_points(word))?;
     let mut reading = Reading { words: rewritten(words), ..Reading::default() };
-    if let Some(says) = explained(&reading.words).or_else(|| picture(&reading.words)) {
+    if let Some(says) = picture(&reading.words) {
         return refuse(says);
     }
-    while let Some(word) = reading.take() {
-        match number(&word) {
-            Some((value, "")) => reading.count(value)?,
-            Some((value, unit)) => reading.quantity(value, unit)?,
-            None => match number_word(&word) {
-                Some(value) => reading.count_in_words(&word, value)?,
-                None => reading.word(&word)?,
-            },
-        }
+    let mut says = explained(&mut reading.words);
+    let read = reading.read();
+    // What follows from words that are missing is no news.
+    says.extend(unknown_words(&reading.unknown));
+    if !says.is_empty() {
+        return refuse(says.join("; "));
     }
+    read?;
     let lower = text.to_lowercase();
     let how_many =
         lower.contains("how many") && !lower.contains("how many io") && !lower.contains("how many i/o");
@@ -165,7 +166,42 @@ pub fn parse(text: &str) -> Result<Question, QuestionError> {
     reading.question(how_many)
 }
 
+/// The sentence on words that mean nothing here, all of them.
+fn unknown_words(words: &[String]) -> Option<String> {
+    let how = "write it like \"2000 IOPS, 70 % read, 8 KiB, p99 20 ms, 10 TB, RAID10, 7200 rpm\"";
+    match words {
+        [] => None,
+        [word] => Some(format!(
+            "`{word}` is not understood in a sizing question{}; {how}",
+            meant(word).unwrap_or_default()
+        )),
+        words => {
+            let each = words.iter().map(|word| format!("`{word}`"));
+            let near: String = words.iter().filter_map(|word| meant(word)).collect();
+            let all: Vec<String> = each.collect();
+            Some(format!("{} are not understood in a sizing question{near}; {how}", all.join(", ")))
+        }
+    }
+}
+
 impl Reading {
+    fn read(&mut self) -> Result<(), QuestionError> {
+        while let Some(word) = self.take() {
+            if let Some(value) = word.strip_prefix('-').filter(|value| number(value).is_some()) {
+                return refuse(format!("-{value}: rates, sizes, shares and times are not negative"));
+            }
+            match number(&word) {
+                Some((value, "")) => self.count(value)?,
+                Some((value, unit)) => self.quantity(value, unit)?,
+                None => match number_word(&word) {
+                    Some(value) => self.count_in_words(&word, value)?,
+                    None => self.word(&word)?,
+                },
+            }
+        }
+        Ok(())
+    }
+
     fn take(&mut self) -> Option<String> {
         let word = self.words.get(self.next).cloned();
         self.next += 1;
@@ -231,16 +267,6 @@ impl Reading {
         ))
     }
 
-    /// Whether the next words are a link: `10 GbE`, `10gbit iscsi`, `16G FC`.
-    fn link_follows(&self) -> bool {
-        let word = |ahead: usize| self.words.get(self.next + ahead).map_or("", String::as_str);
-        match number(word(0)) {
-            Some((_, "")) => LINK_UNITS.contains(&word(1)) || of_network(word(1), word(2)),
-            Some((_, unit)) => LINK_UNITS.contains(&unit) || of_network(unit, word(1)),
-            None => false,
-        }
-    }
-
     /// A rate; of each session where it says so: `50 IOPS each`, `200 VMs x 30 IOPS`.
     fn rate(&mut self, per_s: f64) -> Result<(), QuestionError> {
         // The rate that must be carried is the same, whether more or less of it is asked for.
@@ -262,6 +288,7 @@ impl Reading {
             "iops" => self.rate(value)?,
             "m" if self.accept(&["iops"]) => self.rate(value * 1e6)?,
             "bytes-moved" => self.moved = Some(value),
+            "seconds-kept" => self.kept_s = Some(value),
             "th" if value == 99.0 => {
                 self.accept(&["percentile"]);
                 self.about = Some(About::P99);
@@ -349,27 +376,13 @@ impl Reading {
         }
     }
 
-    /// Whether a size may be meant for the speed of a link: `10 gb iscsi`, `10 GB Ethernet`. `500 GB NFS` is data.
-    fn may_be_link(&self, unit: &str) -> bool {
-        NETWORKS.contains(&self.peek()) || unit != "gbyte" && PROTOCOLS.contains(&self.peek())
-    }
-
-    fn data_or_link(&self, value: f64, unit: &str) -> Result<(), QuestionError> {
-        let unit = if unit == "gbyte" { "GB" } else { unit };
-        refuse(format!(
-            "{value} {unit} {}: write {value} Gb for the speed of a link, or \"{value} GB,\" with a comma for an \
-             amount of data",
-            self.peek()
-        ))
-    }
-
     fn unknown_unit(&self, value: f64, unit: &str) -> Result<(), QuestionError> {
         if unit.is_empty() || means_nothing(unit) || KNOWN.contains(&unit) || Level::named(unit).is_some() {
             return refuse(format!(
                 "{value}: a number needs a unit here, like 2000 IOPS, 70 % read, 8 KiB, 20 ms, 10 TB, 12 disks"
             ));
         }
-        let near = meant(unit);
+        let near = meant(unit).unwrap_or_default();
         refuse(format!("`{value} {unit}`: the unit `{unit}` is not known here{near}"))
     }
 
@@ -490,26 +503,6 @@ impl Reading {
         }
     }
 
-    fn link(&mut self, name: &str) -> Result<(), QuestionError> {
-        match LinkRate::named(name) {
-            Some(rate) => {
-                self.links.push(rate);
-                Ok(())
-            }
-            None => {
-                let names: Vec<&str> = LinkRate::NAMES
-                    .iter()
-                    .map(|(n, _)| *n)
-                    .filter(|n| n.ends_with("GbE") || n.ends_with("GFC"))
-                    .collect();
-                refuse(format!(
-                    "{name} is not a known link speed; use one of {}; an amount of data is written in GB",
-                    names.join(", ")
-                ))
-            }
-        }
-    }
-
     fn word(&mut self, word: &str) -> Result<(), QuestionError> {
         if word == "," {
             self.shares.of_them = false;
@@ -550,6 +543,8 @@ impl Reading {
                 self.each_of.push(word.trim_end_matches(":each").to_owned());
             }
             "all-each" => self.all_each = true,
+            "fresh" => self.fresh = true,
+            "peak" | "steady" => self.notes.push("The rate is taken to last, at its peak or not.".to_owned()),
             "mirrors" | "mirrored" | "mirroring" => self.levels.push(Level::Raid10),
             "smb" | "cifs" => self.protocol = Some(ProtocolKind::Smb),
             "iscsi" => self.protocol = Some(ProtocolKind::Iscsi),
@@ -598,11 +593,10 @@ impl Reading {
                 "{word}: limits are on the mean or on p99; other percentiles are not predicted"
             ));
         }
-        let near = meant(word);
-        refuse(format!(
-            "`{word}` is not understood in a sizing question{near}; write it like \"2000 IOPS, 70 % read, 8 KiB, \
-             p99 20 ms, 10 TB, RAID10, 7200 rpm\""
-        ))
+        if !self.unknown.iter().any(|known| known == word) {
+            self.unknown.push(word.to_owned());
+        }
+        Ok(())
     }
 
     /// What the sessions are called.
@@ -674,38 +668,6 @@ impl Reading {
         Ok(iops)
     }
 
-    /// The link of the array, and the one whose effect is asked for: `iSCSI over 1 GbE, what does 10 GbE bring`.
-    fn link_and_change(&self) -> Result<(Option<LinkRate>, Option<LinkRate>), QuestionError> {
-        if let Some(word) = self.network.as_ref().filter(|_| self.links.is_empty() && self.protocol.is_none())
-        {
-            return refuse(format!(
-                "`{word}`: say which, as in 10 GbE, 16 GFC, iSCSI, NFS or SMB; leave it out for local disks or the \
-                 link of an array"
-            ));
-        }
-        if self.brings && self.links.is_empty() {
-            return refuse(
-                "what a change brings: name the link, as in \"what does 10 GbE bring\"; give any other change with \
-                 --what-if, as in --what-if raid=10"
-                    .to_owned(),
-            );
-        }
-        match (&self.links[..], self.brings) {
-            ([], _) => Ok((None, None)),
-            ([link], false) => Ok((Some(*link), None)),
-            ([change], true) => Ok((None, Some(*change))),
-            ([link, change], true) => Ok((Some(*link), Some(*change))),
-            (links, _) => {
-                let names: Vec<String> = links.iter().map(|link| link.name().into_owned()).collect();
-                refuse(format!(
-                    "{}: a question has one link; ask what another one brings, as in \"iSCSI over 1 GbE, what does 10 \
-                     GbE bring\"",
-                    names.join(" and ")
-                ))
-            }
-        }
-    }
-
     /// What the words mean together.
     fn question(mut self, how_many: bool) -> Result<Question, QuestionError> {
         self.no_limit_pends()?;
@@ -738,13 +700,14 @@ impl Reading {
             value.unwrap_or(default)
         };
         let read_pct = or_else(read_pct, 70.0, "70 % reads, because no share was given.");
-        let (size, random_pct) = match self.throughput {
-            None => (
+        let of_streams = self.throughput.is_some() || random_pct == Some(0.0) && iops.is_none();
+        let (size, random_pct) = match of_streams {
+            false => (
                 or_else(self.size, 8.0 * KIB as f64, "I/Os of 8 KiB, because no size was given."),
                 or_else(random_pct, 100.0, "Random positions, because no order was given."),
             ),
-            Some(_) => (
-                or_else(self.size, STREAM_SIZE, "I/Os of 64 KiB, because no size was given."),
+            true => (
+                or_else(self.size, STREAM_SIZE, of_stream_size(read_pct)),
                 or_else(random_pct, 0.0, "Streams in sequence, because a rate in bytes was asked for."),
             ),
         };
@@ -756,6 +719,7 @@ impl Reading {
             limit: self.limit.unwrap_or(LatencyLimit::None),
             data: self.all_data()?.map(whole),
             active: self.active.map(whole),
+            in_bytes: of_streams,
         };
         let (link, change) = self.link_and_change()?;
         let changes = change.map(|rate| format!("link.rate={}", rate.name()));
@@ -771,16 +735,12 @@ impl Reading {
             link,
             protocol: self.protocol,
             endure: self.endure.unwrap_or(Endure::Healthy),
+            fresh: self.fresh,
             changes: changes.into_iter().collect(),
             assumed,
             left_open,
         })
     }
-}
-
-/// Whether gigabits are meant, of a network or of Fibre Channel: `10G Ethernet`, `10 gb lan`, `16G FC`.
-fn of_network(unit: &str, next: &str) -> bool {
-    ["gb", "g"].contains(&unit) && NETWORKS.contains(&next) || unit == "g" && ["fc", "fibre"].contains(&next)
 }
 
 fn whole_count(count: f64) -> u32 {

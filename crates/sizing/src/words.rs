@@ -18,7 +18,9 @@ const NOTHING: &[&str] = &[
     "many", "much", "my", "need", "needed", "needs", "of", "on", "or", "over", "per", "pulling", "rate",
     "required", "should", "space", "still", "storage", "support", "sustain", "system", "that", "the", "them",
     "there", "these", "this", "to", "under", "usable", "want", "was", "we", "what", "when", "which", "while",
-    "will", "with", "would", "below", ",", "=", "x", "×", "*", "+", "-",
+    "will", "with", "would", "below", "better", "get", "out", "vs", "versus", "compare", "compared",
+    "remains", "move", "archive", "windows", "sap", "hana", "elasticsearch", "splunk", "indexer", "log",
+    "volume", "volumes", ",", "=", "x", "×", "*", "+", "-",
 ];
 
 /// What a rate may be of each of.
@@ -211,10 +213,10 @@ pub(super) fn bytes_of(unit: &str) -> Option<f64> {
 }
 
 /// The known word that was probably meant, as the end of a message: one that keeps more than half of the letters.
-pub(super) fn meant(word: &str) -> String {
+pub(super) fn meant(word: &str) -> Option<String> {
     let keeps = |known: &&str| distance(word, known) * 2 < word.chars().count();
     let near = nearest(word, KNOWN.iter().copied()).filter(keeps);
-    near.map_or(String::new(), |known| format!("; did you mean `{known}`?"))
+    near.map(|known| format!("; did you mean `{known}`?"))
 }
 
 #[cfg(test)]

@@ -32,7 +32,9 @@ pub(crate) fn size(args: &SizeArgs) -> anyhow::Result<Exit> {
     let precision = if args.closed_form { Precision::Closed } else { Precision::Simulated };
     let answer = assay_sizing::answer(question, &arrays, &prices(args)?, precision)?;
     if let (Some(file), Some(best)) = (&file, answer.candidates.first()) {
-        let text = to_toml(&Array { name: stem(args.write_array.as_deref()), ..best.array.clone() });
+        // What was proposed is more than the one device that its class describes.
+        let title = if arrays.is_empty() { best.name.clone() } else { best.array.title.clone() };
+        let text = to_toml(&Array { name: stem(args.write_array.as_deref()), title, ..best.array.clone() });
         file.write(&text, None).map_err(|error| Failed::new(Exit::Errors, error))?;
         note!("array written to {file}");
     }

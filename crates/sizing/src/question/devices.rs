@@ -212,7 +212,10 @@ impl Reading {
 
     pub(super) fn bytes(&mut self, bytes: f64) -> Result<(), QuestionError> {
         if bytes < IO_MIN {
-            return refuse(format!("{bytes} bytes: I/Os and amounts of data begin at {}", whole(IO_MIN)));
+            return refuse(format!(
+                "{bytes} bytes: I/Os and amounts of data begin at {}; leave it out for any amount",
+                whole(IO_MIN)
+            ));
         }
         // `1 MB blocks` are of 1 MiB, as `8 KB` ones are of 8 KiB.
         let is_mb = bytes <= IO_MAX && bytes % 1e6 == 0.0;
@@ -241,7 +244,9 @@ impl Reading {
         if self.accept(&["per-session"]) || is_each && self.sessions.is_some() && self.disks.is_none() {
             return once(&mut self.data_each, bytes, "bytes of each");
         }
-        if self.is_of_devices() || is_each {
+        // `6 x 4 TB`.
+        let is_factor = self.disks.is_some() && ["x", "×", "*"].contains(&self.before_size(0));
+        if self.is_of_devices() || is_each || is_factor && self.device_ahead().is_none() {
             return once(&mut self.disk_size, bytes, "bytes of a disk");
         }
         if let Some(device) = self.device_ahead() {

@@ -28,6 +28,17 @@ impl Throughput {
     }
 }
 
+/// Why I/Os of a stream have the size that is taken where none is said.
+pub(super) fn of_stream_size(read_pct: f64) -> &'static str {
+    match read_pct < 100.0 {
+        true => {
+            "I/Os of 1 MiB, because no size was given; smaller ones write parts of stripes, which takes more disks \
+             with parity."
+        }
+        false => "I/Os of 1 MiB, because no size was given.",
+    }
+}
+
 impl Reading {
     /// A rate in bytes, of each session or of all.
     pub(super) fn bytes_per_s(&mut self, value: f64, unit: &str, bytes: f64) -> Result<(), QuestionError> {
@@ -50,7 +61,15 @@ impl Reading {
 
     /// A rate in bytes as one of I/Os: of streams, unless their size or order is said.
     pub(super) fn settle_throughput(&mut self) -> Result<(), QuestionError> {
-        let Some(asked) = &self.throughput else { return Ok(()) };
+        let Some(asked) = &self.throughput else {
+            return match self.kept_s {
+                Some(_) => refuse(
+                    "what is kept: say the rate too, as in \"20 cameras of 8 Mbit/s each, 30 days retention\""
+                        .to_owned(),
+                ),
+                None => Ok(()),
+            };
+        };
         let text = asked.text();
         let size = self.size.filter(|size| *size > 0.0).unwrap_or(STREAM_SIZE);
         // A rate in bytes has no seeks in it, which arrays are full of, and reads and writes have other limits.
@@ -66,6 +85,15 @@ impl Reading {
         if let (Some(sessions), false) = (self.sessions, asked.is_each) {
             let of = self.session_name();
             return refuse(format!("{sessions} {of} and {text}: say \"{text} each\", or leave out the {of}"));
+        }
+        if let (Some(kept_s), None) = (self.kept_s, self.data) {
+            let all = asked.bytes_s * self.sessions.filter(|_| asked.is_each).unwrap_or(1.0) * kept_s;
+            self.moved = Some(all);
+            self.notes.push(format!(
+                "{} is what the rate writes in {:.0} days.",
+                whole(all),
+                kept_s / 86_400.0
+            ));
         }
         let per_s = asked.bytes_s / size;
         match asked.is_each {

@@ -613,3 +613,82 @@ fn a_level_in_the_question_is_that_of_a_described_array_and_its_devices_are_refu
     let refused = ask(&format!("how many 15k rpm disks for {load}")).unwrap_err().to_string();
     assert!(refused.contains("an array of --array has its own devices"), "{refused}");
 }
+
+/// Four SATA SSDs in RAID0 sustained 275,076 random writes for ever: the rate of drives just taken out of their box.
+#[test]
+fn ssds_of_a_load_that_lasts_are_written_full() {
+    let ask = |text: &str, arrays: &[Array]| {
+        let found = closed(text, arrays);
+        let says = found.question.assumed.join(" ");
+        (found.candidates[0].assessment.full_iops, says)
+    };
+    let (steady, says) = ask("4 SSDs in RAID0, 4k random write", &[]);
+    assert!((4.0 * 10_000.0..4.0 * 40_000.0).contains(&steady.value), "{steady:?}");
+    assert!(says.contains("steady state") && says.contains("\"fresh\""), "{says}");
+    let (fresh, says) = ask("4 fresh SSDs in RAID0, 4k random write", &[]);
+    assert!(fresh.value > 2.0 * steady.value, "{fresh:?}, {steady:?}");
+    assert!(says.contains("SSDs are fresh"), "{says}");
+    // Of an array that is described too, and not of reads.
+    let own = [changed("ssd-sata", "link=none raid=10 disks=4")];
+    let (described, says) = ask("100% write, 4k", &own);
+    assert!(described.value < 2.0 * 40_000.0 && says.contains("steady state"), "{described:?} {says}");
+    let (_, says) = ask("100% read, 4k", &own);
+    assert!(!says.contains("steady"), "{says}");
+}
+
+/// `5000 x 15,000 rpm disks` were "the nearest" to a mean of 3 ms, which no disk has, and 24 disks stood behind a link
+/// that 11 fill.
+#[test]
+fn the_nearest_has_no_more_devices_than_bring_something() {
+    let idle = closed("8000 IOPS, 16k, 90% read, mean 3 ms, 15k rpm, RAID10", &[]);
+    let first = &idle.candidates[0];
+    assert_eq!((first.assessment.short, first.assessment.most_iops), (Some(Short::Latency), 0.0));
+    assert!((20..200).contains(&first.disks), "{}", first.disks);
+    let linked = closed("10 TB in 1 hour read, 10 GbE, NVMe, RAID5", &[]);
+    let first = &linked.candidates[0];
+    assert_eq!(first.assessment.short, Some(Short::Rate));
+    assert!(first.assessment.limit.contains("10GbE link") && first.disks <= 4, "{}", first.name);
+}
+
+/// 258 disks were the answer to a p99 of 10 ms of writes, which every controller with a battery acknowledges at once.
+#[test]
+fn writes_that_wait_for_disks_are_said_and_what_a_cache_brings_is_shown() {
+    let text = "2000 IOPS, 80% write, 4k, p99 12 ms, 10k rpm, RAID10, 8 TB";
+    let found = closed(text, &[]);
+    let assumed = found.question.assumed.join(" ");
+    assert!(assumed.contains("No write-back cache"), "{assumed}");
+    let (plain, cached) = (found.candidates[0].disks, found.cached.expect("writes wait for disks").disks);
+    assert!(cached * 2 < plain, "{cached} with a cache, {plain} without");
+    for text in ["2000 IOPS, 100% read, 4k, 10k rpm", "2000 IOPS, 50% read, 4k, SSD"] {
+        let found = closed(text, &[]);
+        assert!(found.cached.is_none() && !found.question.assumed.join(" ").contains("write-back"), "{text}");
+    }
+}
+
+/// A question about a failure was answered without what it costs.
+#[test]
+fn a_question_about_a_failure_has_the_healthy_array_beside_it() {
+    let found = closed("6 x 4 TB 7200 rpm RAID5, 8k random, 70% read, with a failed disk", &[]);
+    let healthy = found.states.iter().find(|s| s.state == Endure::Healthy).expect("it is asked for");
+    assert!(healthy.assessment.most_iops > found.candidates[0].assessment.most_iops);
+}
+
+/// Streams were asked for in I/Os of 64 KiB, which are parts of stripes: 18 disks where 1 MiB takes half of them.
+#[test]
+fn streams_have_ios_of_a_mebibyte_and_say_so() {
+    let found = closed("backup 12 TB in 6 hours, RAID6, 7200 rpm", &[]);
+    assert!(found.question.need.in_bytes && found.question.need.size == Bytes(1 << 20));
+    assert!(found.question.assumed.join(" ").contains("I/Os of 1 MiB"), "{:?}", found.question.assumed);
+    let small = closed("backup 12 TB in 6 hours, 64 KiB I/Os, RAID6, 7200 rpm", &[]);
+    let [large, small] = [found, small].map(|found| found.best().expect("disks stream").disks);
+    assert!(large < small, "{large} and {small}");
+}
+
+/// An 18 TB disk had the speed of one of 6 TB without a word.
+#[test]
+fn a_disk_of_another_size_than_its_class_is_said_to_have_its_speed() {
+    let assumed = |text: &str| closed(text, &[]).question.assumed.join(" ");
+    let says = "The speed is that of 7200 rpm disks of 6TB";
+    assert!(assumed("24 x 18 TB 7200 rpm, RAID60, 8k, 100% read").contains(says));
+    assert!(!assumed("24 x 8 TB 7200 rpm, RAID60, 8k, 100% read").contains("The speed"));
+}
