@@ -28,7 +28,7 @@ const TEXT_COLUMNS: usize = 80;
 /// A latency whose interval spans more than this factor says what would narrow it.
 const WIDE: f64 = 5.0;
 
-/// Disks that are busy for less of the time are nearly idle, and a latency of more than this part of its limit is near it.
+/// Disks that are busy for less of the time are nearly idle, and a latency is near its limit above this part of it.
 const IDLE: f64 = 0.25;
 const NEAR: f64 = 0.8;
 /// Rates that differ by less are the same.
@@ -169,9 +169,9 @@ fn largest(answer: &Answer, first: &Candidate) -> String {
         return format!(" No number of devices helps: the load needs {link}.");
     }
     let is_proposed = first.name.starts_with(|c: char| c.is_ascii_digit());
-    if let (Device::Hdd(_), true) =
-        (&first.array.device, a.short == Some(Short::Latency) && a.most_iops <= 0.0)
-    {
+    let is_any = answer.question.disks.is_none() && answer.question.disks_most.is_none() && is_proposed;
+    let is_idle = a.short == Some(Short::Latency) && a.most_iops <= 0.0;
+    if is_any && is_idle && matches!(first.array.device, Device::Hdd(_)) {
         return " No number of these disks helps; SSDs do.".to_owned();
     }
     let level = first.array.raid.level;
@@ -406,14 +406,18 @@ fn enough(state: Endure) -> &'static str {
     if state == Endure::Healthy { "enough" } else { "still enough" }
 }
 
+/// The shortest time of a rebuild, s: of one that has the devices to itself.
+fn alone_s(s: &State) -> Option<f64> {
+    Some(s.rebuild?.time_s.lo * s.rebuild_pct? / 100.0)
+}
+
 /// The time of a rebuild at its share of the devices' time, and where nothing else runs.
 fn rebuilt_in(s: &State) -> String {
-    let (Some(rebuild), Some(pct)) = (s.rebuild, s.rebuild_pct) else { return String::new() };
+    let (Some(rebuild), Some(alone_s)) = (s.rebuild, alone_s(s)) else { return String::new() };
     format!(
-        " The rebuild takes {} at that share ({:.0} MB/s), and {} at least if nothing else runs.",
+        " The rebuild takes {}, and at least {} if nothing else runs.",
         duration(rebuild.time_s.value),
-        rebuild.bytes_s.value / 1e6,
-        duration(rebuild.time_s.lo * pct / 100.0)
+        duration(alone_s)
     )
 }
 
@@ -587,7 +591,7 @@ pub fn document(answer: &Answer) -> Value {
             },
             "expected": assessment_json(need, &s.assessment),
             "rebuild_pct": s.rebuild_pct,
-            "rebuild_time_s_min": s.rebuild.zip(s.rebuild_pct).and_then(|(rebuild, pct)| rounded(rebuild.time_s.lo * pct / 100.0)),
+            "rebuild_time_s_min": alone_s(s).and_then(rounded),
         })).collect::<Vec<_>>(),
         "with_write_back": answer.cached.as_ref().map(|c| json!({
             "name": c.name,
@@ -712,7 +716,7 @@ mod tests {
         let text = "6 x 4 TB 7200 rpm RAID5, 8k random, 70% read, with a failed disk";
         check(
             text,
-            &["Without a failure:", "at that share", "if nothing else runs"],
+            &["Without a failure:", "The rebuild takes 23.9 h, and at least 6.0 h if nothing else runs."],
             &["With a failed device:"],
         );
     }

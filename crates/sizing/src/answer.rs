@@ -385,20 +385,7 @@ fn proposals(question: &mut Question) -> Result<Vec<Series>, SizingError> {
             .collect(),
         given => given.to_vec(),
     };
-    let levels = match (&question.levels[..], question.disks) {
-        ([], Some(1)) => vec![Level::Single],
-        ([], disks) => {
-            // A number of devices that a level cannot have leaves it out.
-            let fits = |level: &Level| {
-                disks.is_none_or(|disks| match level {
-                    Level::Raid10 => disks.is_multiple_of(2),
-                    level => counts(*level, None).first().is_none_or(|least| disks >= *least),
-                })
-            };
-            [Level::Raid10, Level::Raid5, Level::Raid6].into_iter().filter(fits).collect()
-        }
-        (given, _) => given.to_vec(),
-    };
+    let levels = levels_of(question);
     if question.need.data.is_none() && question.need.active.is_none() {
         question.assumed.push("I/Os go to the whole array, because no amount of data was given.".to_owned());
     }
@@ -441,6 +428,24 @@ fn proposals(question: &mut Question) -> Result<Vec<Series>, SizingError> {
         question.assumed.push(says);
     }
     Ok(series)
+}
+
+/// The levels of a question, or the usual ones that have its number of devices.
+fn levels_of(question: &Question) -> Vec<Level> {
+    match (&question.levels[..], question.disks) {
+        ([], Some(1)) => vec![Level::Single],
+        ([], disks) => {
+            // A number of devices that a level cannot have leaves it out.
+            let fits = |level: &Level| {
+                disks.is_none_or(|disks| match level {
+                    Level::Raid10 => disks.is_multiple_of(2),
+                    level => counts(*level, None).first().is_none_or(|least| disks >= *least),
+                })
+            };
+            [Level::Raid10, Level::Raid5, Level::Raid6].into_iter().filter(fits).collect()
+        }
+        (given, _) => given.to_vec(),
+    }
 }
 
 /// Numbers of devices within the limits of the question; the largest of them where the highest rate is asked for.
@@ -540,15 +545,15 @@ impl Series {
         };
         let precision = if care == Care::Answer { precision } else { Precision::Closed };
         let assessment = assess(&array, need, precision, factor, &mut kept.exact);
-        let below = at.checked_sub(1).filter(|_| searched);
-        let less = below
+        let less = at
+            .checked_sub(1)
+            .filter(|_| searched)
             .and_then(|below| Some((counts[below], quick(&sized(below)?, need, factor, &mut kept.exact))));
-        let disks = counts[at];
         Ok(Some(Candidate {
-            name: self.name(&healthy, disks),
-            cost: self.cost(prices, disks),
+            name: self.name(&healthy, counts[at]),
+            cost: self.cost(prices, counts[at]),
             array: healthy,
-            disks,
+            disks: counts[at],
             assessment,
             less,
             sure_disks,

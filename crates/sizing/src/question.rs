@@ -107,8 +107,6 @@ struct Reading {
     links: Vec<LinkRate>,
     protocol: Option<ProtocolKind>,
     endure: Option<Endure>,
-    /// SSDs are new.
-    fresh: bool,
     brings: bool,
     /// A word for a network, which does not say what link it is.
     network: Option<String>,
@@ -543,7 +541,6 @@ impl Reading {
                 self.each_of.push(word.trim_end_matches(":each").to_owned());
             }
             "all-each" => self.all_each = true,
-            "fresh" => self.fresh = true,
             "peak" | "steady" => self.notes.push("The rate is taken to last, at its peak or not.".to_owned()),
             "mirrors" | "mirrored" | "mirroring" => self.levels.push(Level::Raid10),
             "smb" | "cifs" => self.protocol = Some(ProtocolKind::Smb),
@@ -668,20 +665,25 @@ impl Reading {
         Ok(iops)
     }
 
+    /// Whose the data are, where sessions are counted.
+    fn whose_data(&self) -> Option<String> {
+        let (data, _) = self.data.zip(self.sessions)?;
+        let of = self.session_name();
+        let says =
+            if self.all_each { format!("of each of the {of}") } else { format!("of all {of} together") };
+        Some(format!("{} is the data {says}.", whole(data)))
+    }
+
     /// What the words mean together.
     fn question(mut self, how_many: bool) -> Result<Question, QuestionError> {
         self.no_limit_pends()?;
         self.settle_throughput()?;
         let mut assumed = std::mem::take(&mut self.notes);
         let iops = self.needed_rate(&mut assumed)?;
+        let fresh = self.kind.is_fresh;
         self.settle_classes()?;
         assumed.extend(self.settle_capacity()?);
-        if let (Some(data), Some(_)) = (self.data, self.sessions) {
-            let of = self.session_name();
-            let says =
-                if self.all_each { format!("of each of the {of}") } else { format!("of all {of} together") };
-            assumed.push(format!("{} is the data {says}.", whole(data)));
-        }
+        assumed.extend(self.whose_data());
         self.check_amounts()?;
         if let (Some(iops), true) = (iops, self.reads_per_s.or(self.writes_per_s).is_some()) {
             let pct = self.reads_per_s.unwrap_or(0.0) / iops * 100.0;
@@ -735,7 +737,7 @@ impl Reading {
             link,
             protocol: self.protocol,
             endure: self.endure.unwrap_or(Endure::Healthy),
-            fresh: self.fresh,
+            fresh,
             changes: changes.into_iter().collect(),
             assumed,
             left_open,

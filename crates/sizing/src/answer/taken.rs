@@ -17,7 +17,7 @@ pub(super) fn waits_for_disks(array: &Array, need: &Need) -> bool {
 /// Says that writes wait for disks, where they do.
 pub(super) fn says_of_writes<'a>(question: &mut Question, mut arrays: impl Iterator<Item = &'a Array>) {
     if arrays.any(|array| waits_for_disks(array, &question.need)) {
-        question.assumed.push("No write-back cache: a write waits for its disks.".to_owned());
+        question.assumed.push("No write-back cache: writes wait for disks.".to_owned());
     }
 }
 
@@ -41,7 +41,7 @@ pub(super) fn state_of_devices<'a>(
     if has_flash {
         let says = match question.fresh {
             true => "SSDs are fresh, as the question says: once written full, they write slower.",
-            false => "SSDs are in their steady state, written full before; write \"fresh\" for new ones.",
+            false => "SSDs are in their steady state, not \"fresh\".",
         };
         question.assumed.push(says.to_owned());
     }

@@ -23,6 +23,8 @@ pub(super) struct Kind {
     is_rotating: bool,
     /// They are disks with this interface.
     disks_with: bool,
+    /// SSDs are new.
+    pub(super) is_fresh: bool,
     /// SAS or SATA, which disks and SSDs have.
     interface: Option<String>,
 }
@@ -103,6 +105,7 @@ impl Reading {
             "ssd" | "ssds" | "flash" | "all-flash" | "allflash" => self.class("ssd"),
             "nl-sas" | "nearline" => self.class("7200rpm"),
             "nvme" => self.class("nvme"),
+            "fresh" => self.kind.is_fresh = true,
             "hard" if DISKS.contains(&self.peek()) => self.kind.is_rotating = true,
             word if ROTATING.contains(&word) => self.kind.is_rotating = true,
             "sas" | "sata" => {

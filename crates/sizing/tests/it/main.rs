@@ -8,6 +8,7 @@
 
 mod answer;
 mod phrasings;
+mod published;
 // The load curve of a known queue, in virtual time, is what both rooms are tested with.
 #[path = "../../../analysis/tests/it/virtual_time.rs"]
 mod virtual_time;
