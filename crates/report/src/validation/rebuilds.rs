@@ -19,7 +19,7 @@ whose disk is not named, so that its range is wide. The others were limited by w
 of 2004 rebuilt at a third to a seventh of what its disks stream (those of the reviewer's other tests of that year;
 the page that was read does not name them), the paper gives 90 min as the best case, the author of the md message
 says himself that his disks are faster, and the QNAP rebuilt at the 50,000 KiB/s that its setting `speed_limit_min`
-asked for. The time that `assay predict` and `assay size` state is therefore the shortest one.
+asked for. The time that `assay predict` states, and the lesser one of `assay size`, is therefore the shortest.
 
 The rate of a load beside a rebuild was published nowhere that was found with its set-up and its numbers: searched
 were reviews of RAID controllers and NAS (xbitlabs, AnandTech, Tom's Hardware, Ars Technica), manuals and papers of
