@@ -534,7 +534,7 @@ impl Series {
             }
             at = next;
         }
-        at = self.nearest(at, question, factor, rough);
+        at = self.nearest(at, question, factor, &mut kept.rough);
         let searched = counts.len() > 1 && need.iops.is_some();
         let sure_disks = match searched {
             true => fewest((at, at), Ends::All, factor, &mut kept.rough).map(|index| counts[index]),
