@@ -36,16 +36,17 @@ impl Waits {
     pub(crate) fn of(header: &RunHeader, step: &StepSummary, has_helpers: bool) -> Self {
         let Some(used) = step.cpu.used.filter(|_| step.seconds > 0.0) else { return Self::default() };
         let in_cpus = |ns: u64| ns as f64 / (step.seconds * 1e9);
-        let online = f64::from(header.host.cpus_online.max(header.host.cpus));
-        let before = header.diagnosis.as_ref().and_then(|facts| facts.others_busy).map(|busy| busy * online);
-        let others = match (used.others_ns.map(in_cpus), before) {
+        let cpus = f64::from(header.host.cpus.max(1));
+        let before = header.diagnosis.as_ref().and_then(|facts| facts.others_busy);
+        let others = match (used.others_ns.map(in_cpus), before.map(|busy| busy * cpus)) {
             (Some(others), Some(before)) if has_helpers => Some(others.min(before)),
+            // Runs of older versions do not count others in the window.
             (others, before) => others.or(before),
         };
         let workers = step.workers.len().max(1) as f64;
         Counted {
             workers,
-            cpus: f64::from(header.host.cpus.max(1)),
+            cpus,
             running: in_cpus(used.tester_ns),
             waiting: used.workers_waited.map(|share| share * workers),
             stopped: used.stopped_ns.map(in_cpus),
@@ -62,9 +63,11 @@ impl Counted {
         let for_quota = self.stopped.map(|stopped| stopped.min(most));
         let for_others = self.waiting.zip(self.others).map(|(waiting, others)| {
             let left = waiting - for_quota.unwrap_or(0.0);
-            // More workers than CPUs wait for each other, whatever others do.
-            let for_each_other = (self.running + left - self.cpus).max(0.0);
-            (left - for_each_other).max(0.0).min(others)
+            // More workers than CPUs wait for each other, whatever others do and a control group withholds.
+            let for_each_other = (self.running + waiting - self.cpus).max(0.0);
+            // Others are on the CPUs of the workers as often as on any.
+            let on_theirs = others * can_use / self.cpus;
+            (left - for_each_other).max(0.0).min(on_theirs)
         });
         let share = |of: Option<f64>| of.map(|cpus| (cpus / can_use).min(1.0));
         Waits { for_others: share(for_others), for_quota: share(for_quota) }
@@ -94,6 +97,9 @@ mod tests {
         assert!(for_others(CALM) < 0.02);
         let contended = Counted { running: 0.3, waiting: Some(0.5), others: Some(6.0), ..CALM };
         assert!((for_others(contended) - 0.5).abs() < 1e-9);
+        // Others that use a twentieth of many CPUs have this worker's as often.
+        let of_many = Counted { cpus: 64.0, waiting: Some(0.3), others: Some(3.2), ..CALM };
+        assert!(for_others(of_many) < 0.06, "{}", for_others(of_many));
         // What wakes up finds others only where there are some.
         let alone = Counted { waiting: Some(0.3), others: Some(0.0), ..CALM };
         assert!(for_others(alone) < 1e-9);
@@ -104,6 +110,9 @@ mod tests {
     fn workers_that_wait_for_each_other_wait_for_nobody_else() {
         let crowd = Counted { workers: 64.0, running: 7.5, waiting: Some(56.5), others: Some(0.5), ..CALM };
         assert!(for_others(crowd) < 0.1, "{}", for_others(crowd));
+        // However much others had before, by which runs of older versions go.
+        let loose = Counted { others: Some(3.0), ..crowd };
+        assert!((for_others(loose) - 0.5 / 8.0).abs() < 1e-9, "{}", for_others(loose));
         // As many threads of others have half of the CPUs, without which it would do twice as much.
         let halved = Counted { running: 4.0, waiting: Some(60.0), others: Some(4.0), ..crowd };
         assert!((for_others(halved) - 0.5).abs() < 1e-9, "{}", for_others(halved));
@@ -125,6 +134,10 @@ mod tests {
         let waits = quota.split();
         assert!(waits.for_others.unwrap() < 0.03, "{waits:?}");
         assert!((waits.for_quota.unwrap() - 0.88).abs() < 1e-9);
+        // A crowd at its quota, on a host whose other CPUs others use: they take what it may not.
+        let crowd = Counted { workers: 16.0, cpus: 4.0, running: 1.0, waiting: Some(15.0), ..quota };
+        let crowd = Counted { stopped: Some(3.0), others: Some(3.0), ..crowd }.split();
+        assert!(crowd.for_others.unwrap() < 1e-9, "{crowd:?}");
         // Both at once.
         let both = Counted { waiting: Some(0.8), stopped: Some(0.3), ..quota }.split();
         assert!((both.for_others.unwrap() - 0.5).abs() < 1e-9, "{both:?}");
