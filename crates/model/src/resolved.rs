@@ -444,8 +444,6 @@ impl ResolvedArray {
         };
         if kind == Kind::Write && random {
             io_cost.delay_ns += self.bitmap_ns();
-        }
-        if rewrites && streams {
             self.read_record_first(&mut io_cost);
         }
         if streams {

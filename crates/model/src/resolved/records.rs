@@ -77,7 +77,8 @@ impl ResolvedArray {
     /// Adds, at the slow end, what a write of a part of a record waits for and keeps busy: the rest of it is read first
     /// unless memory holds it. Nominally none is read: the simulation has no such stream beside visits.
     pub(super) fn read_record_first(&self, io_cost: &mut IoCost) {
-        let Some((missed, read)) = self.read_of_record(io_cost.bytes) else { return };
+        let is_stream = io_cost.phases[0].visits == 0;
+        let Some((missed, read)) = self.read_of_record(io_cost.bytes).filter(|_| is_stream) else { return };
         let (differs, even) = self.side_by_side_ns(&read, 1.0);
         io_cost.stream_ns += self.reads_records_ns(io_cost.bytes);
         io_cost.delay_ns += missed * (differs + even);
