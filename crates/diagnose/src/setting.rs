@@ -133,7 +133,8 @@ impl Setting {
             is_served: reach(&members) == Reach::Remote || members.iter().any(|m| is_of_a_program(m)),
             is_on_device: !members.is_empty() && members.iter().all(|m| is_on_device(m)),
             is_virtual_disk: !members.is_empty() && members.iter().all(|m| is_virtual_disk(m)),
-            is_in_memory: !members.is_empty() && members.iter().all(|m| is_in_memory(m)),
+            is_in_memory: !members.is_empty()
+                && members.iter().all(|m| m.device.as_ref().is_some_and(|device| device.is_in_memory)),
             has_helpers,
             helpers_may_wait: has_helpers && facts.others_busy.is_some_and(|busy| busy >= MANY_CPUS),
             shown,
@@ -245,13 +246,6 @@ fn is_reducible(job: &Job) -> bool {
 fn is_of_a_program(member: &MemberFacts) -> bool {
     let kind = member.filesystem.as_ref().map_or("", |fs| fs.kind.as_str());
     FilesystemFacts::is_of_a_server(kind) || kind.starts_with("fuse")
-}
-
-/// Whether nothing but memory of this host is below: a device whose file lies on no other one, or a disk in memory.
-fn is_in_memory(member: &MemberFacts) -> bool {
-    let stack = member.device.as_ref().map(|device| device.stack.as_slice()).unwrap_or_default();
-    !stack.is_empty()
-        && stack.iter().all(|name| ["loop", "ram", "zram"].iter().any(|driver| is_named(name, driver)))
 }
 
 /// Whether every disk below is of a hypervisor or of a network.

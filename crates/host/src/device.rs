@@ -11,7 +11,7 @@ use crate::block::{SECTOR_BYTES, STACK_DEPTH_MAX, model, number_under, whole_dis
 use crate::bus::bus_of;
 use crate::drives::layout_of;
 use crate::machine::{DevNo, Machine, attribute, name_of, names_in, number, path_attribute};
-use crate::mounts::nearest_existing;
+use crate::mounts::{mount_of, mounts, nearest_existing};
 use crate::notes::notes_of;
 
 /// Block of modern disks and page of memory, bytes.
@@ -125,12 +125,34 @@ pub(crate) fn facts_of(machine: &Machine, devno: DevNo) -> Option<DeviceFacts> {
         logical_block_bytes: number(&queue.join("logical_block_size")).unwrap_or(512),
         physical_block_bytes: number(&queue.join("physical_block_size")).unwrap_or(512),
         queue_requests: number(&queue.join("nr_requests")).unwrap_or(0),
+        is_in_memory: stack.iter().all(|name| is_in_memory(machine, name)),
         shifted_bytes: shifted_bytes(machine, &stack),
         bus: bus_below(machine, &stack),
         notes: notes_of(machine, &stack),
         layout: layout_of(machine, &own),
         stack,
     })
+}
+
+/// File systems that keep their files in memory.
+const IN_MEMORY: [&str; 3] = ["tmpfs", "ramfs", "devtmpfs"];
+
+/// Returns whether a device is memory of this host: a disk in memory without a device behind it, or the loop device of a
+/// file in memory. That no device is seen below a loop says nothing: its file may be on NFS, ZFS or an overlay.
+fn is_in_memory(machine: &Machine, name: &str) -> bool {
+    let Ok(own) = machine.block_folder_by_name(name) else { return false };
+    let disk = whole_disk(&own);
+    let of_driver = |driver: &str| {
+        name_of(&disk).strip_prefix(driver).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let of_file = || {
+        let file = path_attribute(&disk.join("loop/backing_file"))?;
+        let mounts = mounts(machine).ok()?;
+        Some(IN_MEMORY.contains(&mount_of(&mounts, &file)?.kind.as_str()))
+    };
+    of_driver("ram")
+        || of_driver("zram") && attribute(&disk.join("backing_dev")).is_none_or(|device| device == "none")
+        || of_file() == Some(true)
 }
 
 /// Returns the bus of the one disk below a stack; `None` for several, which share the load.
@@ -297,6 +319,7 @@ mod tests {
             physical_block_bytes: 4096,
             queue_requests: 64,
             stack: vec!["sda1".to_owned(), "sda".to_owned()],
+            is_in_memory: false,
             shifted_bytes: 63 * 512 % 4096,
             notes: Vec::new(),
             bus: None,
@@ -358,6 +381,28 @@ mod tests {
         let volume = facts(&machine, "253:0");
         assert_eq!(volume.stack, ["dm-0", "md0", "sda1", "sda", "sdb"]);
         assert_eq!((volume.model.as_str(), volume.wwid.as_deref()), ("vg-lv", Some("LVM-abc")));
+    }
+
+    /// A loop device over a file on NFS or ZFS has no device below it either: it was "memory of this host", and no disk
+    /// could be the cause.
+    #[test]
+    fn a_loop_device_is_memory_where_its_file_is() {
+        let machine = sata_disk_with_partition()
+            .device("virtual/block/loop0", "7:0", &[("loop/backing_file", "/mem/a.img\n")])
+            .device("virtual/block/loop1", "7:1", &[("loop/backing_file", "/pool/a.img\n")])
+            .device("virtual/block/dm-0", "253:0", &[("slaves/loop0/x", ""), ("slaves/sda1/x", "")])
+            .device("virtual/block/zram0", "252:0", &[("backing_dev", "none\n")])
+            .device("virtual/block/zram1", "252:1", &[("backing_dev", "/dev/sda1\n")]);
+        machine.file(
+            "proc/self/mountinfo",
+            b"30 20 0:28 / / rw - ext4 /dev/sda1 rw\n31 30 0:29 / /mem rw - tmpfs tmpfs rw\n\
+            32 30 0:30 / /pool rw - zfs pool rw\n",
+        );
+        let is_memory = |number| facts(&machine, number).is_in_memory;
+        assert!(is_memory("7:0") && is_memory("252:0"));
+        for number in ["7:1", "253:0", "252:1", "8:1"] {
+            assert!(!is_memory(number), "{number}");
+        }
     }
 
     #[test]

@@ -135,12 +135,6 @@ fn what_carries_the_io_out_beside_the_workers_is_known_by_what_the_target_is() {
             && !has_helpers(&local, &over("nvme0n1"))
             && !has_helpers(&local, &over("loopy"))
     );
-    let in_memory = |change: &dyn Fn(&mut MemberFacts)| setting_with(&local, change).is_in_memory;
-    let only = |name: &'static str| {
-        move |m: &mut MemberFacts| m.device.as_mut().unwrap().stack = vec![name.to_owned()]
-    };
-    assert!(in_memory(&only("loop0")) && in_memory(&only("zram1")));
-    assert!(!in_memory(&only("sdb")) && !in_memory(&over("loop0")));
     assert!(has_helpers(&local, &over("loop0")) && has_helpers(&local, &over("md127")));
     assert!(has_helpers(&local, &|m| m.direct = false) && has_helpers(&local, &|m| m.sync = true));
     assert!(!has_helpers(&remote, &cable("")) && !has_helpers(&remote, &cable("vlan")));

@@ -244,6 +244,9 @@ pub struct DeviceFacts {
     pub queue_requests: u32,
     /// Kernel names of this device and every device below it, as they appear in /proc/diskstats.
     pub stack: Vec<String>,
+    /// Whether all of it is memory of this host: disks in memory, loop devices of files in one.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_in_memory: bool,
     /// Bytes by which a partition or a loop device below begins after a multiple of 4 KiB; 0 if none does.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub shifted_bytes: u32,
@@ -330,6 +333,11 @@ impl BusFacts {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
 fn is_zero(bytes: &u32) -> bool {
     *bytes == 0
 }
