@@ -137,8 +137,8 @@ pub(crate) fn facts_of(machine: &Machine, devno: DevNo) -> Option<DeviceFacts> {
 /// File systems that keep their files in memory.
 const IN_MEMORY: [&str; 3] = ["tmpfs", "ramfs", "devtmpfs"];
 
-/// Returns whether a device is memory of this host: a disk in memory without a device behind it, or the loop device of a
-/// file in memory. That no device is seen below a loop says nothing: its file may be on NFS, ZFS or an overlay.
+/// Returns whether a device is memory of this host: a disk in memory without a device behind it, or the loop device of
+/// a file in memory. That no device is seen below a loop says nothing: its file may be on NFS, ZFS or an overlay.
 fn is_in_memory(machine: &Machine, name: &str) -> bool {
     let Ok(own) = machine.block_folder_by_name(name) else { return false };
     let disk = whole_disk(&own);

@@ -342,11 +342,11 @@ mod tests {
             assert_eq!(text.contains("expected if B"), has_second, "{text}");
         }
         // "A is none-of-these" stood above what another cause expects.
-        let odds = |cause: Cause| Odds { cause, name: "", probability: 0.3 };
+        let odds = |cause: Cause| Odds { cause, name: cause.name(), probability: 0.3 };
         let open = [Cause::NoneOfThese, Cause::IopsCap, Cause::SlowMember].map(odds);
         let of_open = Diagnosis { odds: open.to_vec(), ..of.clone() };
         let text = rows(&of_open, TextOptions { width: 110, ..TextOptions::default() });
-        assert!(text.contains("A is iops-cap, B is slow-member:"), "{text}");
+        assert!(text.contains("A is iops-cap; B is slow-member:"), "{text}");
         let narrow = rows(&of, TextOptions { width: 60, ..TextOptions::default() });
         assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
         assert!(narrow.contains("the load itself "), "{narrow}");

@@ -1,6 +1,7 @@
 //! The answer to a sizing question: candidates, each at the fewest devices that carry the load.
 
 mod legs;
+mod search;
 mod taken;
 
 use std::fmt;
@@ -15,6 +16,7 @@ use serde::Serialize;
 
 pub use legs::group_max;
 use legs::{counts, grown, in_whole_legs, leg_of, leg_of_array, resized};
+use search::{first_index, first_that, guessed};
 use taken::{
     WRITE_BACK, cache_of_devices, capacity, common, is_another_size, says_of_writes, state_of_devices,
     waits_for_disks,
@@ -34,8 +36,6 @@ const UNSURE: f64 = 0.5;
 /// Logarithm of how far a simulation is from the limit where its noise may decide, and how many times as many I/Os do.
 const NOISE: f64 = 0.1;
 const MORE_IOS: u64 = 4;
-/// Rounds of a guess of the number of devices.
-const GUESSES: u32 = 3;
 /// Logarithm of how far factors of the open form are apart that differ by noise only.
 const SIMILAR: f64 = 0.1;
 /// Part of a rate that counts as the whole.
@@ -508,10 +508,10 @@ impl Series {
             {
                 return Some(at);
             }
-            let need = (need, factor, ends);
-            let guess = guessed(counts, at.max(from), need, &mut |index| sized(index), tables);
+            let guess =
+                guessed(counts, at.max(from), (need, factor, ends), &mut |index| sized(index), tables);
             let mut ask =
-                |index| sized(index).is_some_and(|array| carries(&array, need.0, factor, ends, tables));
+                |index| sized(index).is_some_and(|array| carries(&array, need, factor, ends, tables));
             first_that(last, from, guess.max(from), &mut ask)
         };
         let mut factor = UNCHECKED;
@@ -536,10 +536,8 @@ impl Series {
         }
         at = self.nearest(at, question, factor, &mut kept.rough);
         let searched = counts.len() > 1 && need.iops.is_some();
-        let sure_disks = match searched {
-            true => fewest((at, at), Ends::All, factor, &mut kept.rough).map(|index| counts[index]),
-            false => None,
-        };
+        let sure = searched.then(|| fewest((at, at), Ends::All, factor, &mut kept.rough)).flatten();
+        let sure_disks = sure.map(|index| counts[index]);
         let (Some(array), Some(healthy)) = (sized(at), self.sized(counts[at], Endure::Healthy)) else {
             return Ok(None);
         };
@@ -647,86 +645,6 @@ fn together(before: Open, this: Open, number: u32) -> Open {
         _ => this,
     };
     Open { mean_ms: mean(before.mean_ms, this.mean_ms), p99_ms: mean(before.p99_ms, this.p99_ms) }
-}
-
-/// The first index up to `last` from which on a condition holds, or `last`.
-fn first_index(last: usize, mut holds: impl FnMut(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, last);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if holds(middle) { high = middle } else { low = middle + 1 }
-    }
-    low
-}
-
-/// Where in a rising series the first that carries the need may be: what some devices sustain, so many times as many do
-/// about in proportion.
-fn guessed(
-    counts: &[u32],
-    mut at: usize,
-    (need, factor, ends): (&Need, Open, Ends),
-    sized: &mut dyn FnMut(usize) -> Option<Array>,
-    tables: &mut Tables,
-) -> usize {
-    let Some(iops) = need.iops else { return at };
-    let last = counts.len() - 1;
-    // Those that hold the data are known at once.
-    let mut space = |index: usize| sized(index).map_or(0.0, |array| usable_bytes(&array));
-    at = at.max(first_index(last, |index| space(index) >= need.bytes()));
-    for _ in 0..GUESSES {
-        let Some(array) = sized(at) else { break };
-        let most = sustained(&array, need, factor, ends, tables);
-        if most <= 0.0 {
-            return last;
-        }
-        let wanted = f64::from(counts[at]) * iops / most;
-        let next = counts.partition_point(|count| f64::from(*count) < wanted).min(last);
-        if next == at {
-            break;
-        }
-        at = next;
-    }
-    at
-}
-
-/// The first index of a rising series that `carries`, from `from` to `last`: doubling steps away from a guess, then
-/// bisection.
-fn first_that(
-    last: usize,
-    from: usize,
-    guess: usize,
-    carries: &mut dyn FnMut(usize) -> bool,
-) -> Option<usize> {
-    let (mut at, mut step) = (guess.min(last), 1);
-    // What is left: the first is in low..=at, and `at` carries.
-    let mut low = from;
-    if carries(at) {
-        while at > low {
-            let before = at.saturating_sub(step).max(low);
-            if !carries(before) {
-                low = before + 1;
-                break;
-            }
-            (at, step) = (before, step * 2);
-        }
-    } else {
-        loop {
-            if at == last {
-                return None;
-            }
-            low = at + 1;
-            at = (at + step).min(last);
-            step *= 2;
-            if carries(at) {
-                break;
-            }
-        }
-    }
-    while low < at {
-        let middle = low + (at - low) / 2;
-        if carries(middle) { at = middle } else { low = middle + 1 }
-    }
-    Some(at)
 }
 
 /// The array in a state: with one failed device more than its file has. `None` if it does not survive that.

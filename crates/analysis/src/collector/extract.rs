@@ -23,7 +23,7 @@ pub struct RunExtract {
 impl RunExtract {
     /// The form that this version writes. It changes with what a [`Collector`] keeps, and with how it counts; an
     /// extract of another form is made again from the run's events.
-    pub const VERSION: u32 = 3;
+    pub const VERSION: u32 = 4;
 
     /// Returns the collector of the run that `header` begins, as it was after the last event.
     pub fn collector(self, header: &RunHeader) -> Collector {

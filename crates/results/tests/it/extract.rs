@@ -142,7 +142,7 @@ fn the_form_of_an_extract_is_that_of_its_version() {
     // What a step ended with has the form of the event.
     found.retain(|name| !name.contains(".end.") && !name.contains(".stats."));
     let found: Vec<&str> = found.iter().map(String::as_str).collect();
-    assert_eq!((RunExtract::VERSION, found.join("\n").as_str()), (3, NAMES));
+    assert_eq!((RunExtract::VERSION, found.join("\n").as_str()), (4, NAMES));
 }
 
 const NAMES: &str = "\
@@ -166,6 +166,7 @@ const NAMES: &str = "\
     .steps.host.length_ns\n\
     .steps.host.range_ns\n\
     .steps.host.steal_ns\n\
+    .steps.host.swap_bytes\n\
     .steps.host.tester_ns\n\
     .steps.jobs.N.end_ns\n\
     .steps.jobs.N.reconnects\n\

@@ -50,7 +50,8 @@ const FAMILIES: &[(&[&str], [&str; QUESTIONS.len()])] = &[
         &["truenas", "freenas", "nexenta", "napp"],
         ["", "", "6", "raidz2", "0", "0", "zfs", "iscsi", "10GbE", ""],
     ),
-    (&["netapp", "fas", "aff"], ["", "hdd-10k", "16", "RAID-DP", "", "", "wafl", "nfs", "10GbE", ""]),
+    (&["aff"], ["", "ssd-sas", "24", "RAID-DP", "", "", "wafl", "nfs", "10GbE", ""]),
+    (&["netapp", "fas"], ["", "hdd-10k", "16", "RAID-DP", "", "", "wafl", "nfs", "10GbE", ""]),
     (&["equallogic"], ["", "hdd-10k", "14", "10", "", "", "none", "iscsi", "10GbE", ""]),
     (&["powervault", "md3", "p2000", "msa"], ["", "hdd-10k", "12", "10", "", "", "none", "sas", "none", ""]),
     (
