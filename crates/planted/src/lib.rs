@@ -32,7 +32,7 @@ pub use world::World;
 const SEEDS: [(u64, &str); 3] = [
     (1, "Planted set-ups, tuning half"),
     (17_000_001, "Planted set-ups, held-back half"),
-    (20_000_001, "Planted set-ups, drawn once"),
+    (21_000_001, "Planted set-ups, drawn once"),
 ];
 
 /// Returns how often diagnoses of the set-ups with these seeds are right, with and without the planted cause in the
